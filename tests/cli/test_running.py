@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.fifty import FIFTY
-from tokstudio import load, load_experiment, load_project
+from tokstudio import TrainingConfig, load, load_experiment, load_project, train
 from tokstudio.cli import running
 from tokstudio.core.base import atomic_files
 from tokstudio.core.base.atomic_files import StagedFiles
@@ -601,6 +601,39 @@ def test_variants_are_compared_on_what_none_was_trained_on(run, write, shared, x
     texts = compared_texts()
     assert texts["long.txt"] == (set() if is_held_out else {"x", "y"})
     assert ("short.txt" in texts) != is_held_out
+
+
+def test_each_variant_has_its_weights(run, write):
+    write("long.txt", LINES)
+    write("short.txt", "a short text of rats\n" * 600)
+    sources = "[[source]]\npath = 'long.txt'\n[[source]]\npath = 'short.txt'\nweight = 2\n"
+    head = f"experiment = 1\n[settings]\nvocabulary_size = 290\npattern = 'gpt2'\nheld_out = 0.2\n{sources}"
+    variant = "[[variant]]\nname = '{}'\nweights = {}\n"
+    # None of weight 0: all hold out the same.
+    others = variant.format("x", "[1, 40]") + variant.format("y", "[20.5, 0.5]")
+    write("e.toml", f"{head}{others}[[variant]]\nname = 'z'\n")
+    run(0, "run e.toml", says="The texts are what all variants held out")
+    assert compared_texts() == {"long.txt": set(), "short.txt": set()}
+    files = merges_files(Path("e.toml"), ["x", "y", "z"])
+    corpus = load_experiment("e.toml").corpus()
+    config = TrainingConfig(vocabulary_size=290, pattern="gpt2", held_out=0.2)
+    merges = [files[name].read_text() for name in "xyz"]
+    assert merges[0] != merges[1]
+    for weights, found in zip(([1, 40], [20.5, 0.5], [1, 2]), merges, strict=True):
+        expected = train(corpus.with_weights_in_order(weights), config).merges.tolist()
+        lines = (f"Merge ({one}, {other}) into a new token {at}\n" for at, (one, other) in enumerate(expected, 256))
+        assert found == "".join(lines)
+    run(0, "run e.toml --check")
+    # A text of weight 0 is not held out.
+    write("e.toml", head + variant.format("x", "[1, 0]") + variant.format("y", "[1, 3]"))
+    run(0, "run e.toml --force", says="they do not all hold out the same text")
+    assert compared_texts() == {"long.txt": {"x", "y"}, "short.txt": {"y"}}
+    write("e.toml", head + variant.format("x", "[1, 3]") + variant.format("y", "[1]"))
+    for path in Path().glob("e.*.merges"):
+        path.unlink()
+    says = "Variant y: 1 weight for 2 texts (long.txt, short.txt): give one for each, in order."
+    run(1, "run e.toml --force", says=says)
+    assert not list(Path().glob("e.*.merges")), "nothing was trained before"
 
 
 def test_a_text_of_which_a_sample_took_nothing_is_not_marked(run, write):

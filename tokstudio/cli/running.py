@@ -37,6 +37,7 @@ from tokstudio.core.experiment.experiment import (
     Result,
     sample_size,
     training_corpus_work,
+    weighted_corpus,
 )
 from tokstudio.core.experiment.loading import load_experiment_work
 from tokstudio.core.experiment.reading import shown_path
@@ -234,7 +235,19 @@ def _refuse_others(files: Iterable[Path], experiment: Experiment) -> None:
 
 
 def _refuse_unfit(plans: Sequence[_Plan], corpus: Corpus, console: Console) -> None:
-    """Raises FormatError where a variant would make what its exports cannot hold, as a little of the corpus shows."""
+    """Refuses weights that do not fit the corpus, and a variant that would make what its exports cannot hold.
+
+    A little of the corpus shows the latter.
+
+    Raises:
+        ConfigError: A variant has more or fewer weights than there are texts.
+        FormatError: Its exports cannot hold what it would make.
+    """
+    for plan in plans:
+        try:
+            weighted_corpus(corpus, plan.training)
+        except ConfigError as error:
+            raise ConfigError(f"Variant {plan.training.name}: {error}") from error
     if len(plans) == 1:
         return  # which looks at the whole corpus before its first merge
     if corpus.bytes > _LITTLE:
@@ -320,7 +333,7 @@ class _Running:
         whole = self.read.corpus
         try:
             corpus = self.console.finish(training_corpus_work(whole, plan.training))
-            if corpus is not whole:
+            if corpus.bytes < whole.bytes:
                 self.console.say(f"Training on a sample of {corpus.bytes:,} of {whole.bytes:,} bytes.")
             outcome = self._outcome(plan, replace(self.read, corpus=corpus))
         except TokStudioError as error:
@@ -441,9 +454,11 @@ class _Running:
         tokenizers = {each.name: _tokenizer(each) for each in self.trained}
         whole, trainings = self.read.corpus, self.experiment.trainings
         shares = {self.experiment.config_of(training).held_out for training in trainings}
+        weighted = [weighted_corpus(whole, training) for training in trainings]
         sizes = {sample_size(whole, training) for training in trainings}
+        used = {in_use(corpus.sources, corpus.weights) for corpus in weighted}
         trained_on: dict[str, frozenset[str]] = {}
-        if len(shares) == len(sizes) == 1 and shares != {0}:
+        if len(shares) == len(sizes) == len(used) == 1 and shares != {0}:
             # All variants hold out the same text.
             (share,) = shares
             corpus = self.console.finish(training_corpus_work(whole, trainings[0]))

@@ -35,7 +35,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison.comparison import compare_work
 from tokstudio.core.comparison.counts import tokens_of_each_work
 from tokstudio.core.comparison.figures import FIGURES, SUMMARIES, Cell, gini, renyi_entropy
-from tokstudio.core.comparison.texts import text_work
+from tokstudio.core.comparison.texts import held_out_marks, text_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation
@@ -386,3 +386,14 @@ def test_closing_the_work_ends_all_threads() -> None:
     work.close()
     with pytest.raises(StopIteration):
         next(work)
+
+
+def test_other_weights_hold_out_the_same_text_unless_one_is_0() -> None:
+    plain, weighted, without = (held_out_marks("ab12", weights, 0.2) for weights in (None, (2000, 1), (0, 1000)))
+    assert not plain.isdisjoint(weighted)
+    assert not weighted.isdisjoint(held_out_marks("ab12", (1000, 7), 0.2))
+    assert plain.isdisjoint(without)
+    assert weighted.isdisjoint(without)
+    assert plain.isdisjoint(held_out_marks("ab12", None, 0.3))
+    assert plain.isdisjoint(held_out_marks("cd34", None, 0.2))
+    assert not held_out_marks("ab12", None, 0)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.sampling import hold_out_work
+from tokstudio.core.corpus.sampling import hold_out_work, numbered_sample_work
 from tokstudio.core.corpus.source import Source, document_ends
 from tokstudio.core.corpus.statistics import main_script_work, preview, statistics_work
 from tokstudio.core.text.utf8 import to_utf8
@@ -341,6 +341,29 @@ def test_training_sees_nothing_of_what_is_held_out(pattern):
     assert trainer.run.corpus.bytes == by_hand.corpus.bytes
     assert trainer.run.corpus.sha256 == corpus.sha256
     assert [texts_of(source) for source in trainer.prepared.held_out] == [texts_of(source) for source in held_out]
+
+
+def test_weights_in_order_are_of_entries_and_one_for_each():
+    texts = [Source.from_texts(["text"], name) for name in ("a", "b", "c", "d")]
+    corpus = Corpus((texts[0], *(dataclasses.replace(each, group="/x/both") for each in texts[1:3]), texts[3]))
+    assert corpus.with_weights_in_order([2, 0.5, 1]).weights == (2000, 500, 500, 1000)
+    assert corpus.with_weights_in_order([1, 1, 1]).weights is None
+    for weights, says in (
+        ([1, 2], r"2 weights for 3 texts \(a, both, d\): give one for each, in order"),
+        ([1, 2, 3, 4], "4 weights for 3 texts"),
+        ([1, -1, 1], "The weight of both must be a number from 0 to 1,000, not -1"),
+        ([1, 1, float("nan")], "The weight of d must be a number"),
+    ):
+        with pytest.raises(ConfigError, match=says):
+            corpus.with_weights_in_order(weights)
+
+
+def test_a_sample_says_which_of_the_sources_it_has():
+    texts = [Source.from_texts([text], f"{number}") for number, text in enumerate(("a\n" * 40_000, "", "b\n" * 40_000))]
+    sample, numbers = finish(numbered_sample_work(Corpus(tuple(texts), (1000, 2000, 3000)), 80_000))
+    assert numbers == [0, 2]
+    assert [source.name for source in sample.sources] == ["0", "2"]
+    assert sample.weights == (1000, 3000)
 
 
 @pytest.mark.parametrize("pattern", ["none", "gpt2"])

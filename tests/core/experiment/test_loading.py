@@ -273,6 +273,7 @@ path = "one/tokenizer.json"
 [[variant]]
 name = "no pattern"
 pattern = "none"
+weights = [2, 0.5]
 [[variant]]
 algorithm = "wordpiece"
 """
@@ -284,9 +285,26 @@ algorithm = "wordpiece"
     }
     samples = [(training.sample_bytes, training.sample_percent) for training in experiment.trainings]
     assert samples == [(9, None), (None, 50), (None, 50)]
+    assert [training.weights for training in experiment.trainings] == [(), (2, 0.5), ()]
     assert [training.exports for training in experiment.trainings] == [(("huggingface", "one/tokenizer.json"),), (), ()]
     with pytest.raises(ConfigError, match="has 3 variants"):
         _ = experiment.config
+
+
+@pytest.mark.parametrize(
+    ("weights", "says"),
+    [
+        ("3", "weights must be a list of numbers, one for each text in order, not 3."),
+        ("[1, '2']", "weights must be a list of numbers, one for each text in order, not a list."),
+        ("[1, -2]", "The weight of text 2 must be a number from 0 to 1,000, not -2."),
+        ("[0.0001]", "The weight of text 1 must be 0 or at least 0.001, not 0.0001."),
+    ],
+)
+def test_weights_that_are_none_are_refused_with_their_line(load, weights, says):
+    with pytest.raises(ConfigError) as caught:
+        load(f"{LEAST}[[variant]]\nname = 'x'\nweights = {weights}\n")
+    line = LEAST.count("\n") + 3
+    assert str(caught.value).startswith(f"e.toml, line {line}: {says}")
 
 
 def test_what_is_read_is_told_with_its_line_too(load, tmp_path):

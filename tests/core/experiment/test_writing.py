@@ -276,13 +276,20 @@ def test_variants_share_what_they_agree_on(home):
     configs = {"one": TrainingConfig(vocabulary_size=300, min_frequency=2), "two": TrainingConfig(min_frequency=2)}
     configs |= {name: CASES[name].config(CASES[name].size) for name in ("superbpe", "picky")}
     trainings = [
-        PlannedTraining(config.by_name() | {"documents": "file"}, name, sample_percent=50 if name == "two" else None)
+        PlannedTraining(
+            config.by_name() | {"documents": "file"},
+            name,
+            sample_percent=50 if name == "two" else None,
+            weights=(3, 0.125) if name == "one" else (),
+        )
         for name, config in configs.items()
     ]
     written(home / "e.toml", CASES["superbpe"].corpus, *trainings)
     experiment = load_experiment(home / "e.toml")
     assert experiment.configs == configs
     assert [training.sample_percent for training in experiment.trainings] == [None, 50, None, None]
+    assert [training.weights for training in experiment.trainings] == [(3, 0.125), (), (), ()]
+    assert "weights = [3, 0.125]\n" in (home / "e.toml").read_text()
 
 
 def test_a_result_is_written_with_it(home):

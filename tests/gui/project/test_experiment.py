@@ -217,6 +217,30 @@ def test_several_trainings_are_variants_and_are_shown_again(window, home):
     assert [each.settings._built for each in shown] == [each.settings._built for each in plans]
 
 
+def test_rows_with_weights_are_saved_and_shown_again(window, home):
+    settings = Settings(300, pattern="gpt2")
+    plans = [TrainingPlan(settings, weights="1, 0.125"), TrainingPlan(settings), TrainingPlan(settings, 50, "0, 3")]
+    window.session.corpus.set_weights((2000, 1000))
+    window.answers.target = home / "e.toml"
+    window.files.save_plans(plans)
+    window.wait()
+    experiment = load_experiment(home / "e.toml")
+    assert [training.weights for training in experiment.trainings] == [(1, 0.125), (), (0, 3)]
+    window.open(home / "e.toml")
+    assert [(plan.percent, plan.weights) for plan in window.plans[0][0]] == [(100, "1, 0.125"), (100, ""), (50, "0, 3")]
+    assert window.session.corpus.weights == (2000, 1000)
+    # A single training has the weights of its sources.
+    window.files.save_plans([TrainingPlan(settings, weights="1, 0.125")])
+    window.wait()
+    assert load_experiment(home / "e.toml").corpus().weights == (1000, 125)
+    window.files.save_plans([TrainingPlan(settings, weights="1, x"), TrainingPlan(settings)])
+    assert window.said[-1].startswith("Weights are numbers with commas")
+    many = [TrainingPlan(settings, weights=f"1, {number}") for number in range(2)]
+    window.files.save_plans(many)
+    window.wait()
+    assert [each.name for each in load_experiment(home / "e.toml").trainings] == ["weights 1, 0", "weights 1, 1"]
+
+
 def test_what_only_the_command_line_does_is_said_and_stays_in_the_file(window, home):
     path = window.save()
     export = "[[export]]\nformat = 'tiktoken'\npath = 'out/x.tiktoken'\n"

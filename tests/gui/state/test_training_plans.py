@@ -14,7 +14,7 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.model import algorithms as core
 from tokstudio.core.model.settings import ALGORITHM_TITLES
 from tokstudio.gui.state import training_plans
-from tokstudio.gui.state.training_plans import TrainingPlan, names_of_plans, plans_of_algorithms
+from tokstudio.gui.state.training_plans import TrainingPlan, names_of_plans, plans_of_algorithms, weights_text
 from tokstudio.gui.state.training_settings import Settings
 
 USUAL = Settings()
@@ -42,6 +42,28 @@ def test_an_algorithm_has_its_settings_of_configure_only_where_it_is_chosen_ther
     assert by_turns.parallel == PAIRS
     assert by_turns.tie_break == "mapped-strings"
     assert by_turns.with_usual("bpe", kept, USUAL).tie_break == "first"
+
+
+def test_weights_are_numbers_with_commas_one_for_each_entry():
+    config, names = Settings(300, pattern="gpt2"), ", ".join(NAMES)
+    some = ", ".join(map(str, range(1, len(NAMES) + 1)))
+    plan = TrainingPlan(config, weights=some)
+    assert plan.problem_on(SEVERAL) is None
+    assert plan.weighted(SEVERAL).weights == tuple(1000 * number for number in range(1, len(NAMES) + 1))
+    assert TrainingPlan(config).weighted(SEVERAL) is SEVERAL
+    for weights, problem in (
+        ("1", f"1 weight for {len(NAMES)} texts ({names}): give one for each, in order."),
+        ("1, x", f"Weights are numbers with commas between them, such as 1, 0.5, 2, one for each of {names}: "),
+        (", ".join("0" for _ in NAMES), "All weights are 0: give a text a larger one."),
+        (", ".join("nan" for _ in NAMES), f"The weight of {NAMES[0]} must be a number from 0 to 1,000"),
+    ):
+        assert TrainingPlan(config, weights=weights).problem_on(SEVERAL).startswith(problem)
+    fractions = TrainingPlan(Settings(90, algorithm="unigram"), weights=", ".join("0.5" for _ in NAMES))
+    assert "choose whole numbers as weights" in fractions.problem_on(SEVERAL)
+    assert names_of_plans([plan, TrainingPlan(config)]) == [f"weights {some}", "weights of the corpus"]
+    many = TrainingPlan(config, weights=", ".join(["1"] * 30))
+    assert names_of_plans([many, TrainingPlan(config)])[0] == "weights 1, 1, 1, 1, 1, 1, 1, 1, …"
+    assert weights_text([1, 0.5, 1000, 0.001]) == "1, 0.5, 1000, 0.001"
 
 
 def test_a_transition_keeps_its_share_of_the_size():

@@ -267,8 +267,12 @@ def trained_texts(tokenizer: AnyTokenizer) -> frozenset[str]:
 
 def held_out_marks(sha256: str, weights: Sequence[int] | None, share: float) -> frozenset[str]:
     """What tells which text a training held out: by the hash of its corpus, the weights and the share; none for 0."""
-    used = None if weights is None else [weight > 0 for weight in weights]  # other weights hold out the same
-    return frozenset({f"{share!r} held out of {sha256} {used}"} if share else ())
+    if not share:
+        return frozenset()
+    # Other weights hold out the same, where none is 0 also no weights.
+    used = None if weights is None else [weight > 0 for weight in weights]
+    every = [None] if used is not None and all(used) else []
+    return frozenset(f"{share!r} held out of {sha256} {each}" for each in (used, *every))
 
 
 def text_work(

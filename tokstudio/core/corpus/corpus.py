@@ -19,7 +19,7 @@ from tokstudio.core.base.arguments import told
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, EmptyError
 from tokstudio.core.base.progress import Progress, Work, finish
-from tokstudio.core.base.wording import shown
+from tokstudio.core.base.wording import first_few, printable, several, shown
 from tokstudio.core.corpus.counts_file import (
     LARGEST,
     counts_of_mapping,
@@ -222,6 +222,19 @@ class Corpus:
             for index in self.numbers_of(which):
                 new_weights[index] = thousandths
         return self.weighted(new_weights)
+
+    def with_weights_in_order(self, weights: Sequence[float]) -> Corpus:
+        """The same text with a weight for each entry, in the order of `source.entries`; see `with_weights`.
+
+        Raises:
+            ConfigError: There are more or fewer than entries, or one is invalid.
+        """
+        names = list({number: name for name, number in entries(self.sources)}.values())
+        if len(weights) != len(names):
+            texts = f"{several(len(names), 'text')} ({first_few(names, _MOST_NAMED, printable)})"
+            raise ConfigError(f"{several(len(weights), 'weight')} for {texts}: give one for each, in order.")
+        thousandths = [check_weight(*each) for each in zip(names, weights, strict=True)]
+        return self.weighted([thousandths[number] for _, number in entries(self.sources)])
 
     def weighted(self, weights: Sequence[int]) -> Corpus:
         """The same text with a weight in thousandths for each source; a hash that is known is not computed again."""

@@ -24,10 +24,15 @@ _MOST_SOURCES = 64
 
 
 def sample_work(corpus: Corpus, size: int) -> Work[Corpus]:
+    """See `numbered_sample_work`, which also says of which sources there is nothing."""
+    return (yield from numbered_sample_work(corpus, size))[0]
+
+
+def numbered_sample_work(corpus: Corpus, size: int) -> Work[tuple[Corpus, list[int]]]:
     """Takes about `size` bytes in slices from all over the corpus, where training on all of it does not fit.
 
     A slice of a document becomes a document; it consists of whole lines unless they are very long. Sources stay
-    separate, with their names and files.
+    separate, with their names and files. The numbers are those that the sources of the sample have in the corpus.
     """
     samples, weights, numbers = list[Source](), list[int](), list[int]()
     number_of = {source: number for number, source in enumerate(corpus.sources)}
@@ -50,7 +55,7 @@ def sample_work(corpus: Corpus, size: int) -> Work[Corpus]:
             weights.append(weight_of.get(source, ONCE))
             numbers.append(number_of[source])
     left = None if corpus.left is None else corpus.left.of(numbers)
-    return Corpus(tuple(samples), corpus.weights and tuple(weights), left)
+    return Corpus(tuple(samples), corpus.weights and tuple(weights), left), numbers
 
 
 def sample_in_one(corpus: Corpus, size: int) -> Corpus:

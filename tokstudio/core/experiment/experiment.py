@@ -27,7 +27,7 @@ FORM_KEY = "experiment"
 RESULT = "result"
 
 #: What a training has beside its settings.
-SAMPLE_BYTES, SAMPLE_PERCENT = "sample_bytes", "sample_percent"
+SAMPLE_BYTES, SAMPLE_PERCENT, WEIGHTS = "sample_bytes", "sample_percent", "weights"
 OF_ALL = "documents"  # the one setting that variants share, as it divides the text that they are trained on
 
 # --- The parts of an experiment ---------------------------------------------------------------------------------------
@@ -42,6 +42,7 @@ class ExperimentTraining:
         settings: The values that are set, by the names of `SETTINGS`; parallel texts as paths.
         sample_bytes: How much of the corpus it is trained on; None for all.
         sample_percent: Likewise.
+        weights: Of each text of the corpus, in order; empty for those of the sources.
         exports: The name of a format, and the target as in the file.
         places: Where in the file each setting is.
     """
@@ -50,6 +51,7 @@ class ExperimentTraining:
     settings: Mapping[str, Any]
     sample_bytes: int | None = None
     sample_percent: int | None = None
+    weights: tuple[float, ...] = ()
     exports: tuple[tuple[str, str], ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict[str, Place], compare=False)
 
@@ -209,9 +211,14 @@ def sample_size(corpus: Corpus, training: ExperimentTraining) -> int | None:
     return None if size is None or size >= corpus.bytes else size
 
 
+def weighted_corpus(corpus: Corpus, training: ExperimentTraining) -> Corpus:
+    """The corpus with the weights of a training; raises ConfigError where these are not one for each text."""
+    return corpus.with_weights_in_order(training.weights) if training.weights else corpus
+
+
 def training_corpus_work(corpus: Corpus, training: ExperimentTraining) -> Work[Corpus]:
-    """The corpus of an experiment, or the sample of it that a training wants."""
-    size = sample_size(corpus, training)
+    """The corpus of an experiment, or the sample of it that a training wants, with the weights that it has."""
+    corpus, size = weighted_corpus(corpus, training), sample_size(corpus, training)
     return corpus if size is None else (yield from sample_work(corpus, size))
 
 

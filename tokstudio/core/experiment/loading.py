@@ -28,6 +28,7 @@ from tokstudio.core.experiment.experiment import (
     RESULT,
     SAMPLE_BYTES,
     SAMPLE_PERCENT,
+    WEIGHTS,
     Experiment,
     ExperimentTraining,
     Gave,
@@ -120,6 +121,7 @@ def _is_number(value: object) -> bool:
 _TEXT = _Kind("a string", lambda value: isinstance(value, str))
 _WHOLE = _Kind("a whole number", lambda value: type(value) is int)
 _NUMBER = _Kind("a number", _is_number)
+_NUMBERS = _Kind("a list of numbers, one for each text in order", lambda value: _are_all(_NUMBER, value))
 _SWITCH = _Kind("true or false", lambda value: isinstance(value, bool))
 _TABLE = _Kind("a table", lambda value: isinstance(value, dict))
 _TABLES = _Kind("a list of tables", lambda value: _are_all(_TABLE, value))
@@ -283,8 +285,8 @@ def _setting_value(table: _Table, setting: Setting, value: object) -> Any:  # no
     raise table.error(f"{setting.name} must be {words}{bounds}, not {_told(plain)}.", setting.name)
 
 
-def _sample(table: _Table) -> dict[str, int | None]:
-    """The sample that a table wants; nothing where it says none."""
+def _sample(table: _Table) -> tuple[int | None, int | None]:
+    """The sample that a table wants, in bytes and in per cent; None twice where it says none."""
     sample = {name: table.take(name, _WHOLE) for name in (SAMPLE_BYTES, SAMPLE_PERCENT)}
     given = [name for name, value in sample.items() if value is not None]
     if len(given) > 1:
@@ -293,7 +295,18 @@ def _sample(table: _Table) -> dict[str, int | None]:
         value, most = cast("int", sample[name]), 100 if name == SAMPLE_PERCENT else 1 << 62
         if not 1 <= value <= most:
             raise table.error(f"{name} must be from 1 to {most:,}, not {value:,}.", name)
-    return sample if given else {}
+    return sample[SAMPLE_BYTES], sample[SAMPLE_PERCENT]
+
+
+def _weights(table: _Table) -> tuple[float, ...]:
+    """The weights of a variant; empty where it says none."""
+    numbers: tuple[float, ...] = tuple(table.take(WEIGHTS, _NUMBERS) or ())
+    try:
+        for number, weight in enumerate(numbers, 1):
+            check_weight(f"text {number}", weight)
+    except ConfigError as error:
+        raise table.error(str(error), WEIGHTS) from error
+    return numbers
 
 
 def _trainings(
@@ -304,7 +317,7 @@ def _trainings(
     table.end()
     if not variants:
         _refuse_others(table.file, [shared], shared_places)
-        return (ExperimentTraining("", shared, **shared_sample, exports=exports, places=shared_places),)
+        return (ExperimentTraining("", shared, *shared_sample, exports=exports, places=shared_places),)
     if exports:
         message = "with variants, an export belongs to one of them: write it as [[variant.export]]."
         raise table.file.error(message, "export", 0)
@@ -318,7 +331,7 @@ def _trainings(
             )
             raise variant.error(f"two variants {names}: give each a name of its own.", "name")
         own, own_places = _settings(variant, without=(OF_ALL,))
-        sample = _sample(variant) or shared_sample
+        sample, weights = _sample(variant), _weights(variant)
         own_exports = _exports(variant)
         variant.end()
         _refuse_others(table.file, [{**shared, **own}], own_places)
@@ -326,7 +339,8 @@ def _trainings(
         usable = effective({**shared, **own})
         settings = {**{name: value for name, value in shared.items() if name in usable}, **own}
         places = {name: place for name, place in {**shared_places, **own_places}.items() if name in settings}
-        trainings.append(ExperimentTraining(name, settings, **sample, exports=own_exports, places=places))
+        sample = sample if any(sample) else shared_sample
+        trainings.append(ExperimentTraining(name, settings, *sample, weights, own_exports, places))
     _refuse_others(table.file, [training.settings for training in trainings], shared_places)
     return tuple(trainings)
 

@@ -31,6 +31,7 @@ from tokstudio.core.experiment.experiment import (
     FORM_KEY,
     SAMPLE_BYTES,
     SAMPLE_PERCENT,
+    WEIGHTS,
     Result,
     effective,
 )
@@ -63,6 +64,7 @@ class PlannedTraining:
         name: Of the variant; "" for the only one.
         sample_bytes: How much of the corpus it is trained on; None for all.
         sample_percent: Likewise.
+        weights: Of a variant, of each text of the corpus in order; empty for those of the corpus.
         exports: The name of a format, and the target.
     """
 
@@ -70,6 +72,7 @@ class PlannedTraining:
     name: str = ""
     sample_bytes: int | None = None
     sample_percent: int | None = None
+    weights: tuple[float, ...] = ()
     exports: Sequence[tuple[str, Path]] = ()
 
     def sample(self) -> dict[str, int]:
@@ -337,12 +340,14 @@ class _Drafting:
     def variants(self) -> None:
         """Adds a table for each variant, with what it does not share."""
         shared = self._shared()
-        comment = "Each variant is trained; what it sets goes before [settings]."
+        comment = "Each variant is trained; what it sets goes before [settings]. Weights are of each text, in order."
         for training, settings in self._trainings:
             own = {name: value for name, value in settings.items() if name not in shared and value is not None}
             lines = [f"name = {value_text(training.name)}\n"]
             lines += [f"{name} = {self._text_of(name, value)}\n" for name, value in own.items()]
             lines += [f"{name} = {size}\n" for name, size in training.sample().items()]
+            weights = [_number(round(ONCE * weight)) for weight in training.weights]
+            lines += [f"{WEIGHTS} = {value_text(weights)}\n"] if weights else []
             self.parts.append(f"\n{comment_text(comment) if comment else ''}[[variant]]\n{''.join(lines)}")
             self.exports(training.exports, "variant.export")
             comment = ""
@@ -381,7 +386,12 @@ def _holds(path: Path, content: bytes) -> bool:
 
 
 def _weight(weight: int) -> dict[str, Any]:
-    return {} if weight == ONCE else {"weight": weight / ONCE if weight % ONCE else weight // ONCE}
+    return {} if weight == ONCE else {"weight": _number(weight)}
+
+
+def _number(weight: int) -> float:
+    """A weight in thousandths as it is written."""
+    return weight / ONCE if weight % ONCE else weight // ONCE
 
 
 def _of_address(source: Source) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from tokstudio.gui.session.common.corpus import joined_steps
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import is_missing
-from tokstudio.gui.state.training_plans import TrainingPlan, names_of_plans
+from tokstudio.gui.state.training_plans import TrainingPlan, names_of_plans, weights_text
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
@@ -109,14 +109,21 @@ class ExperimentFiles(QObject):
             return f"{missing.name} is missing: restore and reload it, or remove it from the corpus."
         if corpus.splitting or corpus.is_leaving_out:
             return "The corpus is being changed: save the experiment in a moment."
+        try:
+            for plan in plans:
+                plan.weighted(corpus.current)
+        except ConfigError as error:
+            return str(error)
         return next((plan.problem for plan in plans if plan.problem is not None), None)
 
     def _matching_run(self, plans: Sequence[TrainingPlan]) -> Run | None:
         """The run of the active row if it is complete, and of this corpus with these settings."""
         active, corpus = self._session.runs.active, self._session.corpus.current
         run = None if active is None else active.so_far()
-        if len(plans) > 1 or plans[0].percent < 100 or plans[0].settings.by_library or run is None or active is None:
+        plan = plans[0]
+        if len(plans) > 1 or plan.percent < 100 or plan.settings.by_library or run is None or active is None:
             return None
+        corpus = plan.weighted(corpus)
         texts = active.corpus
         same_texts = texts is not None and (texts.sources, texts.weights) == (corpus.sources, corpus.weights)
         same = same_texts and run.start is None and run.config == plans[0].settings.config()
@@ -160,7 +167,7 @@ class ExperimentFiles(QObject):
         session.jobs.tell(f"Opened {file_name(opened.path)}. Train makes what it describes.")
         if opened.remark:
             session.jobs.refuse(opened.remark)
-        if len(opened.plans) > 1 or first.percent < 100:
+        if len(opened.plans) > 1 or first.percent < 100 or first.weights:
             self._show_plans(opened.plans, f"The trainings of {file_name(opened.path)}.")
 
 
@@ -168,7 +175,7 @@ def planned(plan: TrainingPlan, name: str = "") -> PlannedTraining:
     """A training of the window as it is written down."""
     settings = {each: getattr(plan.settings, each) for each in _NAMES}
     settings |= {"parallel": dict(plan.settings.parallel), "ratios": dict(plan.settings.ratios)}
-    return PlannedTraining(settings, name, sample_percent=plan.percent if plan.percent < 100 else None)
+    return PlannedTraining(settings, name, None, plan.percent if plan.percent < 100 else None, plan.own_weights)
 
 
 def text_work(folder: Path, corpus: Corpus, settings: Settings, left_out: LeavingOut) -> Work[str]:
@@ -196,8 +203,11 @@ def _save_work(
     trainings = [
         planned(plan, name or f"variant {at}") for at, (plan, name) in enumerate(zip(plans, names, strict=True), 1)
     ]
+    if len(set(names)) < len(names):
+        trainings = [replace(each, name=f"{each.name} ({at})") for at, each in enumerate(trainings, 1)]
     if len(plans) == 1:
-        trainings = [planned(plans[0])]
+        # A single training has the weights of its sources.
+        whole, trainings = plans[0].weighted(whole), [replace(planned(plans[0]), weights=())]
     before = yield from _before_work(path)
     more: dict[str, Any] = {}
     if before is not None:
@@ -255,7 +265,8 @@ def _before_work(path: Path) -> Work[Experiment | None]:
 def _open_work(path: Path) -> Work[OpenedExperiment]:
     experiment = yield from load_experiment_work(path)
     plans = tuple(
-        TrainingPlan(_settings(experiment, each), each.sample_percent or 100) for each in experiment.trainings
+        TrainingPlan(_settings(experiment, each), each.sample_percent or 100, weights_text(each.weights))
+        for each in experiment.trainings
     )
     corpus = yield from experiment.texts.whole_work()
     steps: list[LeavingOut] = []

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tokstudio.core.algorithms.common.prepare_corpus import CountedText
-from tokstudio.core.base.errors import TokStudioError
-from tokstudio.core.base.wording import shown
+from tokstudio.core.base.errors import ConfigError, TokStudioError
+from tokstudio.core.base.wording import first_few, shown
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE, Corpus
 from tokstudio.core.corpus.sampling import in_use
 from tokstudio.core.corpus.source import Source, entries
@@ -83,6 +83,11 @@ def by_temperature(sources: Sequence[Source], mixed: Sequence[MixtureEntry], exp
 def weight_text(weight: int) -> str:
     """A weight in thousandths as a number: "1", "0.25"."""
     return f"{weight / ONCE:,.3f}".rstrip("0").rstrip(".")
+
+
+def weights_text(weights: Sequence[float]) -> str:
+    """The weights of entries in order, as `TrainingPlan.weights` has them."""
+    return ", ".join(weight_text(round(ONCE * weight)).replace(",", "") for weight in weights)
 
 
 # --- The counts of the corpus, kept for trainings with other weights or limits ----------------------------------------
@@ -162,6 +167,7 @@ def count_settings(config: TrainingConfig) -> tuple[object, ...]:
 
 _LONGEST_PATTERN = 20
 _USUAL_PATTERN = "gpt2"
+_MOST_NAMED = 8  # texts, or weights
 
 
 @dataclass(frozen=True)
@@ -170,6 +176,7 @@ class TrainingPlan:
 
     settings: Settings
     percent: int = 100  # of the corpus
+    weights: str = ""  # of each entry of the corpus in order, with commas between them; "" for those of the corpus
 
     @property
     def problem(self) -> str | None:
@@ -183,6 +190,7 @@ class TrainingPlan:
         if self.problem is not None or not corpus.bytes:
             return self.problem
         try:
+            corpus = self.weighted(corpus)
             if self.settings.by_library:
                 check_corpus(corpus)
             else:
@@ -190,6 +198,26 @@ class TrainingPlan:
         except TokStudioError as error:
             return str(error)
         return None
+
+    @property
+    def own_weights(self) -> tuple[float, ...]:
+        """The weights as numbers, empty for those of the corpus; raises ValueError where they are none."""
+        return tuple(float(each) for each in self.weights.split(",")) if self.weights else ()
+
+    def weighted(self, corpus: Corpus) -> Corpus:
+        """A corpus with the weights of the plan; raises ConfigError where they do not fit it."""
+        try:
+            weights = self.own_weights
+        except ValueError as error:
+            names = [entry.name for entry in entries_of(corpus.sources)]
+            example = ", ".join(["1", "0.5", "2"][: len(names)])
+            raise ConfigError(
+                f"Weights are numbers with commas between them, such as {example}, one for each of "
+                f"{first_few(names, _MOST_NAMED, str)}: {shown(self.weights)} are none."
+            ) from error
+        if weights and not any(weights):
+            raise ConfigError("All weights are 0: give a text a larger one.")
+        return corpus.with_weights_in_order(weights) if weights else corpus
 
     @property
     def count_key(self) -> tuple[object, ...]:
@@ -281,6 +309,11 @@ def _ties(plan: TrainingPlan) -> str | None:
     return None if not plan.settings.has("tie_break") else f"ties {plan.settings.tie_break}"
 
 
+def _shortened(weights: str) -> str:
+    numbers = weights.split(", ")
+    return ", ".join(numbers[:_MOST_NAMED]) + (", …" if len(numbers) > _MOST_NAMED else "")
+
+
 def _other(setting: Setting, plan: TrainingPlan) -> str | None:
     """A further column of Train Several."""
     if not plan.settings.has(setting.name):
@@ -302,4 +335,5 @@ _PARTS: tuple[Callable[[TrainingPlan], str | None], ...] = (
         if each.name not in _NAMED and isinstance(each.column, SettingColumn)
     ),
     lambda plan: f"{plan.percent} % sample" if plan.percent < 100 else "whole corpus",
+    lambda plan: f"weights {_shortened(plan.weights)}" if plan.weights else "weights of the corpus",
 )

@@ -13,7 +13,7 @@ from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.dialogs.train_several.model import COLUMNS
 from tokstudio.gui.state.training_settings import Settings
 
-ALGORITHM, PATTERN, SIZE, FREQUENCY, BASE, TIES, PERCENT = range(7)
+ALGORITHM, PATTERN, SIZE, FREQUENCY, BASE, TIES, PERCENT, WEIGHTS = range(8)
 
 
 @pytest.fixture
@@ -43,6 +43,8 @@ def edit(dialog, row, column):
 
 @pytest.mark.parametrize("pixels", [13, 16])
 def test_no_column_is_cut(session, theme, opened, pixels):
+    for name in ("one", "two"):
+        session.corpus.add_text(TEXT, name)
     theme.set_text_size(pixels)
     dialog = TrainSeveralDialog(session.training, session.queue, theme)
     dialog.resize(theme.scaled(940), dialog.height())
@@ -99,6 +101,38 @@ def test_one_setting_is_varied_over_its_values_and_no_two_rows_are_alike(dialog)
     assert len(dialog.model.plans) == 40
     assert len(set(dialog.model.plans)) == 40
     assert dialog.train_button.text() == "Train 40 Runs"
+
+
+def test_each_row_has_weights_where_there_are_several_sources(qtbot, session, dialog):
+    assert dialog.table.isColumnHidden(WEIGHTS)
+    assert not dialog.vary_weights.isVisible()
+    session.corpus.add_text("die Katze und der Hut " * 10, "de")
+    assert not dialog.table.isColumnHidden(WEIGHTS)
+    assert texts(dialog, WEIGHTS) == ["–"]
+    line = edit(dialog, 0, WEIGHTS)
+    assert line.text() == ""
+    qtbot.keyClicks(line, "1,2.5 ")
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: texts(dialog, WEIGHTS) == ["1, 2.5"])
+    assert dialog.isVisible()
+    assert dialog.train_button.isEnabled()
+    tip = dialog.model.index(0, WEIGHTS).data(Qt.ItemDataRole.ToolTipRole)
+    assert tip.endswith("empty for the weights in Corpus: Pasted text, de.")
+    for wrong, says in (("1", "1 weight for 2 texts"), ("1, two", "Weights are numbers with commas")):
+        dialog.model.setData(dialog.model.index(0, WEIGHTS), wrong)
+        assert dialog.note.text().startswith(f"Row 1: {says}")
+        assert not dialog.train_button.isEnabled()
+    dialog.model.setData(dialog.model.index(0, WEIGHTS), " ")
+    assert texts(dialog, WEIGHTS) == ["–"]
+    assert dialog.vary_weights.isVisible()
+    vary(dialog, "Weights, towards Equal Shares")
+    assert texts(dialog, WEIGHTS)[0] == "1, 1"
+    sizes = [source.bytes for source in session.corpus.sources]
+    equal = float(texts(dialog, WEIGHTS)[-1].split(", ")[1])
+    assert equal == pytest.approx(sizes[0] / sizes[1], abs=0.001)
+    assert len(set(texts(dialog, WEIGHTS))) == 5
+    session.corpus.add_text("et le chat", "fr")
+    assert dialog.note.text().startswith("Row 1: 2 weights for 3 texts (Pasted text, de, fr)")
 
 
 def test_without_rows_the_corpus_may_change(qtbot, session, dialog):

@@ -9,9 +9,11 @@ import pytest
 
 from tests.gui.person import TEXT
 from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import sample_text
+from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.gui.session.training import training as training_module
-from tokstudio.gui.state.training_plans import TrainingPlan, names_of_plans, problem_of_plans
+from tokstudio.gui.state.training_plans import TrainingPlan, in_order_of_counts, names_of_plans, problem_of_plans
 from tokstudio.gui.state.training_settings import Settings
 
 GPT2 = Settings(vocabulary_size=280, pattern="gpt2")
@@ -71,6 +73,27 @@ def test_what_several_share_is_counted_once_and_released(qtbot, session, queue, 
     assert [run.config.pattern for run in session.runs.all] == ["gpt2"] * 3 + ["cl100k"] * 3
     assert session.corpus.counts.find(session.corpus.current, GPT2.config()) is None
     assert session.corpus.counts.find(session.corpus.current, replace(GPT2, pattern="cl100k").config()) is None
+
+
+def test_each_plan_has_its_weights_on_one_count_also_of_a_sample(qtbot, session, queue, counted):
+    session.corpus.add_text("", "nothing")  # which is not in a sample
+    session.corpus.add_text("die Katze und der Hut\n" * 400, "de")
+    session.corpus.set_weights((1_000, 1_000, 2_500))
+    wanted = [
+        TrainingPlan(GPT2, percent, weights) for weights in ("", "1, 1, 0.01", "0, 1, 3") for percent in (100, 50)
+    ]
+    train_all(qtbot, session, wanted)
+    assert counted == ["gpt2", "gpt2"], "the corpus once, and the sample once"
+    merges = []
+    for run, plan in zip(session.runs.all, in_order_of_counts(wanted), strict=True):
+        whole = plan.weighted(session.corpus.current)
+        corpus = whole if plan.percent == 100 else finish(sample_work(whole, whole.bytes // 2))
+        assert run.corpus.weights == corpus.weights, plan
+        expected = train(corpus, GPT2.config()).run
+        assert (run.run.merges == expected.merges).all(), plan
+        merges.append(expected.merges.tolist())
+    assert merges[0] != merges[1] != merges[2]
+    assert session.runs.all[1].name == "Run 2 (whole corpus, weights 1, 1, 0.01)"
 
 
 def test_the_kept_count_of_a_mixture_serves_the_queue_and_stays(qtbot, session, queue, counted):

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QHeaderView,
+    QLineEdit,
     QSpinBox,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -21,11 +22,20 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.core.base.wording import several
-from tokstudio.gui.dialogs.train_several.model import COLUMNS, VARIATIONS, Change, PlansModel
+from tokstudio.core.corpus.corpus import ONCE
+from tokstudio.gui.dialogs.train_several.model import COLUMNS, VARIATIONS, WEIGHTS, Change, PlansModel
 from tokstudio.gui.session.training.control import TrainingControl
 from tokstudio.gui.session.training.queue import TrainingQueue
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.training_plans import TrainingPlan
+from tokstudio.gui.state.training_plans import (
+    AS_THEY_ARE,
+    EQUAL,
+    TrainingPlan,
+    by_temperature,
+    entries_of,
+    has_mixture,
+    weights_text,
+)
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number
 from tokstudio.gui.widgets.figures import Index
@@ -46,6 +56,8 @@ class CellEditors(QStyledItemDelegate):
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         column = COLUMNS[index.column()]
+        if column.is_text:
+            return named(QLineEdit(parent), column.title)
         if column.choices is None:
             number = named(Number(self._theme, column.most, column.suffix), column.title)
             number.setParent(parent)
@@ -67,6 +79,8 @@ class CellEditors(QStyledItemDelegate):
         elif isinstance(editor, QSpinBox):
             editor.setValue(value or 0)
             editor.selectAll()
+        elif isinstance(editor, QLineEdit):
+            editor.setText(value)
 
     def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:
         if isinstance(editor, QComboBox):
@@ -75,6 +89,8 @@ class CellEditors(QStyledItemDelegate):
             editor.interpretText()
             value = editor.value()
             model.setData(index, value or (None if COLUMNS[index.column()].optional else 0))  # pyright: ignore[reportArgumentType]
+        elif isinstance(editor, QLineEdit):
+            model.setData(index, editor.text())  # pyright: ignore[reportArgumentType]
 
     def _take(self) -> None:
         box = self.sender()
@@ -84,6 +100,7 @@ class CellEditors(QStyledItemDelegate):
 
 
 _SIZE = QSize(940, 460)
+_EXPONENTS = (AS_THEY_ARE, 0.7, 0.5, 0.3, EQUAL)  # as of By Temperature
 _HELP = (
     "Each row becomes a run. Rows with the same pattern, base and sample follow each other, as they share one count of "
     "the corpus. The other settings are those of Configure, or usual ones of an algorithm that is not chosen there. A "
@@ -133,6 +150,7 @@ class TrainSeveralDialog(Dialog):
         training.state_changed.connect(self._check_corpus)
         self.fill(theme, _SIZE, *above, (self.table, 1), self.remark, self.note, self._buttons())
         self._select([0])
+        self._show_weights()
         self._check()
 
     # ---- construction
@@ -162,6 +180,7 @@ class TrainSeveralDialog(Dialog):
         menu = Menu(self.vary_button)
         for words, changes in VARIATIONS.items():
             menu.addAction(words, partial(self._vary, changes))
+        self.vary_weights = menu.addAction("&Weights, towards Equal Shares", self._vary_weights)
         self.vary_button.setMenu(menu)
         self.add_button = push_button("&Add", self._add, "Add a row with the settings of Configure")
         self.duplicate_button = push_button("D&uplicate", self._duplicate)
@@ -181,7 +200,14 @@ class TrainSeveralDialog(Dialog):
 
     def _check_corpus(self) -> None:
         self.model.set_corpus(self._queue.corpus)
+        self._show_weights()
         self._check()
+
+    def _show_weights(self) -> None:
+        """Shows weights where there are several sources, or a row has some."""
+        mixed = has_mixture(self._queue.corpus.sources)
+        self.table.setColumnHidden(WEIGHTS, not mixed and not any(plan.weights for plan in self.model.plans))
+        self.vary_weights.setVisible(mixed)
 
     def _check(self) -> None:
         plans = self.model.plans
@@ -209,6 +235,14 @@ class TrainSeveralDialog(Dialog):
 
     def _vary(self, changes: Sequence[Change]) -> None:
         self.model.vary(self._selected() or range(len(self.model.plans)), changes)
+
+    def _vary_weights(self) -> None:
+        """Varies the mixture from the shares that the texts have to equal ones."""
+        sources = self._queue.corpus.sources
+        mixed = entries_of(sources)
+        weights = (by_temperature(sources, mixed, exponent) for exponent in _EXPONENTS)
+        of_entries = ([each[entry.places[0]] / ONCE for entry in mixed] for each in weights)
+        self._vary([{"weights": weights_text(each)} for each in of_entries])
 
     def _add(self) -> None:
         self._select([self.model.add(self._first)])

@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 from PySide6.QtCore import QModelIndex, QObject, Qt
 from PySide6.QtGui import QFont
 
+from tokstudio.core.base.wording import first_few
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.settings import SETTINGS, SettingColumn
-from tokstudio.gui.state.training_plans import TrainingPlan, problem_of_plans
+from tokstudio.gui.state.training_plans import TrainingPlan, entries_of, problem_of_plans
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import LARGEST
@@ -20,7 +21,9 @@ from tokstudio.gui.widgets.figures import Index, TableModel
 
 _OFF = "–"
 
-Change: TypeAlias = dict[str, Any]  # of one field of the settings, or of "percent"
+Change: TypeAlias = dict[str, Any]  # of one field of the settings, or of "percent" or "weights"
+_OF_PLANS = ("percent", "weights")
+_MOST_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,13 @@ class PlanColumn:
 
     title: str
     tip: str
-    field: str  # of the settings, or "percent"
+    field: str  # of the settings, or "percent" or "weights"
     width: int
     choices: Mapping[str, str] | None = None  # the values with their names; None for a number
     most: int = LARGEST
     suffix: str = ""
     optional: bool = False  # whether 0 stands for no value
+    is_text: bool = False  # whether it is typed
     each: str = ""  # what has a row each where all values are tried
 
 
@@ -47,9 +51,12 @@ def _columns() -> Iterator[PlanColumn]:
                 column.title, column.tip, setting.name, column.width, names, optional=optional, each=column.each
             )
     yield PlanColumn("Corpus", "The share of the corpus, taken from all over it", "percent", 70, most=100, suffix=" %")
+    tip = "How much each source counts, in order, with commas between them; empty for the weights in Corpus"
+    yield PlanColumn("Weights", tip, "weights", 80, is_text=True)
 
 
 COLUMNS = tuple(_columns())
+WEIGHTS = len(COLUMNS) - 1
 #: The changes that make several rows of one, by what the menu says.
 VARIATIONS: Mapping[str, Sequence[Change]] = {
     **{
@@ -73,7 +80,7 @@ class PlansModel(TableModel):
 
     titles = tuple(column.title for column in COLUMNS)
     tips = tuple(column.tip for column in COLUMNS)
-    numbers = frozenset(number for number, column in enumerate(COLUMNS) if column.choices is None)
+    numbers = frozenset(at for at, column in enumerate(COLUMNS) if column.choices is None and not column.is_text)
 
     def __init__(
         self,
@@ -164,7 +171,10 @@ class PlansModel(TableModel):
         return _text(value_of(plan, shown), shown) if _has(plan, shown) else _OFF
 
     def tip(self, row: int, column: int) -> str:
-        return self._problem_of(self.plans[row]) or COLUMNS[column].tip
+        tip = COLUMNS[column].tip
+        if COLUMNS[column].field == "weights":
+            tip += f": {first_few([entry.name for entry in entries_of(self._corpus.sources)], _MOST_NAMED, str)}."
+        return self._problem_of(self.plans[row]) or tip
 
     def colour(self, row: int, column: int) -> str | None:
         """Marks a row that cannot be trained; its tip says why."""
@@ -192,6 +202,9 @@ class PlansModel(TableModel):
     def _changed(self, plan: TrainingPlan, change: Change) -> TrainingPlan:
         """A plan with another value of a field, and what follows from it."""
         ((name, value),) = change.items()
+        if name == "weights":
+            parts = (part.strip() for part in str(value).split(","))
+            return replace(plan, weights=", ".join(parts) if str(value).strip() else "")
         if name == "percent":
             return replace(plan, percent=value)
         if name == "algorithm":
@@ -204,15 +217,17 @@ class PlansModel(TableModel):
 
 
 def _has(plan: TrainingPlan, column: PlanColumn) -> bool:
-    return column.field == "percent" or plan.settings.has(column.field)
+    return column.field in _OF_PLANS or plan.settings.has(column.field)
 
 
 def value_of(plan: TrainingPlan, column: PlanColumn) -> Any:  # noqa: ANN401  texts, numbers and None
     """The value of a field."""
-    return plan.percent if column.field == "percent" else getattr(plan.settings, column.field)
+    return getattr(plan if column.field in _OF_PLANS else plan.settings, column.field)
 
 
 def _text(value: Any, column: PlanColumn) -> str:  # noqa: ANN401
     if column.choices is not None:
         return column.choices.get(value, value)
+    if column.is_text:
+        return value or _OFF
     return _OFF if value is None else f"{value:,}{column.suffix}"

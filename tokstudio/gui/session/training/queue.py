@@ -9,8 +9,8 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.sampling import sample_work
+from tokstudio.core.corpus.corpus import ONCE, Corpus
+from tokstudio.core.corpus.sampling import numbered_sample_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Job, Jobs
@@ -42,7 +42,8 @@ class TrainingQueue(QObject):
         self._waiting: deque[tuple[TrainingPlan, str]] = deque()
         self._shared: Counter[tuple[object, ...]] = Counter()  # how many trainings need each count
         self._whole = Corpus(())
-        self._sample: tuple[int, Corpus] | None = None  # the last one, and of how many percent it is
+        # The last one with the numbers of its sources in the corpus, and of how many percent it is.
+        self._sample: tuple[int, Corpus, list[int]] | None = None
         self._sampling: Job | None = None
         self.what = ""
         self._name = ""  # of the run in training, if the queue started it; else ""
@@ -122,10 +123,10 @@ class TrainingQueue(QObject):
             self._finish()
             return
         plan, name = self._waiting[0]
-        corpus = self._corpus_of(plan.percent)
+        corpus = self._corpus_of(plan)
         if corpus is None:
             size = self._whole.bytes * plan.percent // 100
-            self._sampling = self._jobs.start(partial(sample_work, self._whole, size), self._take, self._fail)
+            self._sampling = self._jobs.start(partial(numbered_sample_work, self._whole, size), self._take, self._fail)
             self._sampling.cancelled.connect(self._cancelled)
             return
         self._waiting.popleft()
@@ -145,16 +146,23 @@ class TrainingQueue(QObject):
         self._report()
         self.changed.emit()
 
-    def _corpus_of(self, percent: int) -> Corpus | None:
-        """The corpus or its sample; None if the sample has not been taken."""
-        if percent == 100:
-            return self._whole
-        return self._sample[1] if self._sample is not None and self._sample[0] == percent else None
+    def _corpus_of(self, plan: TrainingPlan) -> Corpus | None:
+        """The corpus of a plan or its sample, with its weights; None if the sample has not been taken."""
+        whole = plan.weighted(self._whole)
+        if plan.percent == 100:
+            return whole
+        if self._sample is None or self._sample[0] != plan.percent:
+            return None
+        _, sample, numbers = self._sample
+        if not plan.weights:
+            return sample
+        weights = whole.weights or (ONCE,) * len(whole.sources)
+        return sample.weighted([weights[number] for number in numbers])
 
-    def _take(self, corpus: Corpus) -> None:
+    def _take(self, numbered: tuple[Corpus, list[int]]) -> None:
         if self.sender() is self._sampling:
             self._sampling = None
-            self._sample = self._waiting[0][0].percent, corpus
+            self._sample = self._waiting[0][0].percent, *numbered
             self._next()
 
     def _fail(self, error: Exception) -> None:
