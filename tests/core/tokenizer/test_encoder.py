@@ -18,7 +18,7 @@ from tokstudio.core.kernels.encode import STATE_SIZE, encode_sequence
 from tokstudio.core.kernels.longest_match import ABOVE, BEFORE, LEAST, NO_TOKEN, TOKEN
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.patterns import NAMES
-from tokstudio.core.tokenizer.encoder import MergeTable
+from tokstudio.core.tokenizer.merge_table import MergeTable
 
 
 @st.composite

@@ -22,8 +22,8 @@ from tokstudio.core.pretokenization.patterns import NAMES, splitter
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.pretokenization.word_table import WordTable
 from tokstudio.core.tokenizer import encoder, little_text
-from tokstudio.core.tokenizer.encoder import MergeTable
 from tokstudio.core.tokenizer.little_text import LittleTexts
+from tokstudio.core.tokenizer.merge_table import MergeTable
 
 # --- Short texts are encoded as long ones -----------------------------------------------------------------------------
 
@@ -262,6 +262,23 @@ def test_a_text_of_many_kinds_has_the_tokens_of_merging(monkeypatch):
     for size in (300, 50_000):
         monkeypatch.setattr(encoder, "MATCHED", size)
         assert np.array_equal(matched, tokenizer.encode_array(text, threads=3))
+    monkeypatch.setattr(MergeTable, "trie_for", lambda *_: None)
+    assert np.array_equal(matched, tokenizer.encode_array(text))
+    assert tokenizer.decode(matched) == text
+
+
+def test_a_trie_of_many_characters_has_the_tokens_of_merging(monkeypatch):
+    """Their numbers have gaps, and far more follow one character than have room in a row of free places."""
+    characters = np.array([chr(0x4E00 + k) for k in range(2_000)])
+    chosen = np.minimum(np.random.default_rng(5).geometric(0.01, 40_000), 1_999)
+    text = "".join(characters[chosen]) + "".join("\u4e01" + character for character in characters)
+    trained_one = train(
+        Corpus.from_text(text), TrainingConfig(vocabulary_size=4_500, base="characters", pattern="none")
+    )
+    tokenizer = trained_one.changed()
+    matched = tokenizer.encode_array(text, threads=1)
+    monkeypatch.setattr(encoder, "MATCHED", 999)
+    assert np.array_equal(matched, tokenizer.encode_array(text, threads=2))
     monkeypatch.setattr(MergeTable, "trie_for", lambda *_: None)
     assert np.array_equal(matched, tokenizer.encode_array(text))
     assert tokenizer.decode(matched) == text

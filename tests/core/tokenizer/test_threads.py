@@ -86,6 +86,25 @@ def test_text_is_divided_and_its_order_kept(monkeypatch):
     assert all(end == start for (_, end), (start, _) in itertools.pairwise(parts))
 
 
+def test_texts_that_are_not_split_are_divided_among_threads(monkeypatch):
+    tokenizer, texts = trained("none"), [TEXT[at : at + 7 + at % 50] for at in range(0, 3_000, 20)]
+    expected = [tokenizer.encode(text) for text in texts]
+    used, work = [], encoder.in_threads
+
+    def noted(phase, works, *rest):
+        used.append(len(works))
+        return work(phase, works, *rest)
+
+    monkeypatch.setattr(encoder, "in_threads", noted)
+    assert tokenizer.encode_batch(texts, threads=2).ids == expected
+    assert used
+    assert used[0] > 10
+    used.clear()
+    # A text that is longer than a part is divided by itself, as all of it is one sequence.
+    assert tokenizer.encode_batch([*texts, TEXT], threads=2).ids == [*expected, tokenizer.encode(TEXT)]
+    assert not used
+
+
 def test_the_first_error_of_the_text_is_raised():
     tokenizer = train(Corpus.from_text("ab " * 9), TrainingConfig(vocabulary_size=5, base="characters", pattern="gpt2"))
     text = "ab " * 300 + "x " + "ab " * 300 + "y "

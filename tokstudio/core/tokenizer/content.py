@@ -26,7 +26,7 @@ from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.pretokenization.special_tokens import SpecialFinders
 from tokstudio.core.tokenizer.dropout import Dropout
-from tokstudio.core.tokenizer.encoder import MergeTable
+from tokstudio.core.tokenizer.merge_table import MergeTable
 from tokstudio.core.tokenizer.origin import Origin, frozen_new_ids
 
 if TYPE_CHECKING:

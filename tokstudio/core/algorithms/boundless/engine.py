@@ -32,7 +32,8 @@ from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.text.byte_level import BYTE_ORDER
-from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
+from tokstudio.core.tokenizer.encoder import Encoder
+from tokstudio.core.tokenizer.merge_table import MergeTable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _BATCH = 4096
