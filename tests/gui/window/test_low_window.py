@@ -3,9 +3,19 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractScrollArea,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QWidget,
+)
 
 from tests.gui.person import at_the_window, at_window, quiet, trained
 from tests.gui.window.test_little_room import body_of, settle, tabs
@@ -224,6 +234,35 @@ def test_no_page_of_explore_needs_more_than_640_pixels_of_height(qtbot, window):
                 settle(qtbot, window)
                 assert window.height() == 640, rule
         assert window.size() == QSize(1024, 640), page.titled
+
+
+@at_window()
+def test_no_parts_of_a_page_of_explore_overlap(qtbot, window):
+    window.session.corpus.add_texts([(f"{number}.txt", "the cat sat on the rat. " * 9) for number in range(3)])
+    trained(qtbot, window)
+    for size in (QSize(1440, 900), QSize(1024, 640)):
+        window.resize(size)
+        window.actions_by_id["workspace_explore"].trigger()
+        for number, page in enumerate(window.explore.pages):
+            window.explore.tabs.setCurrentIndex(number)
+            if page.titled == "Search":
+                page.field.setText("cat")
+                qtbot.waitUntil(lambda page=page: page.rows.count() > 0)
+            qtbot.waitUntil(lambda page=page: not page.busy)
+            settle(qtbot, window)
+            for one, other in itertools.combinations(placed(page), 2):
+                assert not shown_area(one).intersects(shown_area(other)), (page.titled, size, one, other)
+
+
+def placed(page: QWidget) -> list[QWidget]:
+    """The widgets in sight that hold no other placed ones."""
+    inner = (QAbstractScrollArea, QLineEdit, QComboBox, QAbstractButton, QLabel)
+    found = [one for one in page.findChildren(QWidget) if isinstance(one, inner) and one.isVisible()]
+    return [one for one in found if not any(other is not one and other.isAncestorOf(one) for other in found)]
+
+
+def shown_area(widget: QWidget) -> QRect:
+    return QRect(widget.mapToGlobal(QPoint(0, 0)), widget.size())
 
 
 @at_window("{book}")

@@ -297,6 +297,8 @@ class ReadOnlyTable(RowTable):
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.verticalHeader().hide()
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        # Headings are aligned with the texts of the cells.
+        self.horizontalHeader().setProperty("wide", True)
 
     def event(self, event: QEvent) -> bool:
         """Handles Copy itself while it has the focus, where it says what it is of."""

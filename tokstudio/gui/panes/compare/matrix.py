@@ -333,7 +333,6 @@ class Matrix(Fitting, QWidget):
         header.setHighlightSections(False)
         header.setMinimumSectionSize(40)
         header.setTextElideMode(Qt.TextElideMode.ElideRight)
-        header.setProperty("wide", True)
         header.setSortIndicatorClearable(True)
         header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self.table.setSortingEnabled(True)

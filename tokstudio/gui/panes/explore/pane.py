@@ -81,7 +81,8 @@ class ExplorePane(Pane):
         if number not in self._made:
             page = self._made[number] = self._make[number]()
             for table in page.findChildren(QTableView):
-                if not table.minimumHeight():
+                # One that is as high as its rows at most shows all of them.
+                if not table.minimumHeight() and table.sizePolicy().verticalPolicy() != QSizePolicy.Policy.Maximum:
                     # This is enough: a page with labels that wrap would be as high as all its tables want to be.
                     table.setMinimumHeight(table.minimumSizeHint().height())
                     table.setSizePolicy(table.sizePolicy().horizontalPolicy(), QSizePolicy.Policy.Ignored)

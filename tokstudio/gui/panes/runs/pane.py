@@ -150,8 +150,6 @@ class RunTable(Fitting, ReadOnlyTable):
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setMinimumSectionSize(24)
-        # Headings are aligned with the texts of the cells.
-        header.setProperty("wide", True)
         self.setItemDelegateForColumn(MARK, _Mark(theme, self))
         self.columns_menu = self._make_columns_menu()
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

@@ -98,7 +98,6 @@ class AmountsPage(QWidget):
         self.table = ReadOnlyTable("Parts of the text", self._about)
         self.table.setModel(self.model)
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-        self.table.horizontalHeader().setProperty("wide", True)
         self.empty, self._answered = EmptyState(_EMPTY), QWidget()
         column(self.answer, self.stale, (self.plot, 3), (self.table, 2), spacing=4, parent=self._answered)
         self.stack = stacked(self.empty, self._answered)

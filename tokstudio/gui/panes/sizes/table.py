@@ -170,8 +170,6 @@ class ChoosingTable(ReadOnlyTable):
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setMinimumSectionSize(24)
-        # Headings are aligned with the texts of the cells.
-        header.setProperty("wide", True)
         self.clicked.connect(self._clicked)
         theme.follow(self._apply_style)
 
