@@ -102,7 +102,18 @@ def test_every_command_in_the_documents_is_one_that_the_program_takes():
     assert {parse(words).command for words in lines} == {
         *("train", "count", "encode", "decode", "convert", "inspect", "compare", "report", "check", "extend", "prune"),
         "mixture",
-        *("join", "renumber", "specials", "explore", "export-bytes", "diff", "lint", "run", "how-much-text"),
+        *(
+            "join",
+            "renumber",
+            "specials",
+            "explore",
+            "export-bytes",
+            "diff",
+            "lint",
+            "run",
+            "how-much-text",
+            "infer-mixture",
+        ),
     }
 
 

@@ -1,16 +1,18 @@
-"""The command `mixture`: what it prints, its exit codes, and an interruption."""
+"""The commands `mixture` and `infer-mixture`: what they print, exit codes, and an interruption."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import signal
 
 import pytest
 
-from tokstudio import Corpus, MixtureGoal, TrainingConfig, mixture_for
+from tokstudio import Corpus, MixtureGoal, TrainingConfig, infer_mixture, load, mixture_for
 from tokstudio.core.base.resources import resource
+from tokstudio.core.base.wording import percent_text
 from tokstudio.core.comparison.mixture import MixtureSearch
 
 STORY = resource("corpora/story")
@@ -74,3 +76,34 @@ def test_an_interruption_keeps_the_best_so_far(mixture, monkeypatch):
     monkeypatch.setattr(MixtureSearch, "_train_work", interrupted)
     told = mixture(130, "--worst-premium 0.5 --json").json
     assert (told["ended"], told["met"], len(told["path"])) == ("stopped", False, 2)
+
+
+@pytest.fixture
+def trained(run, tmp_path):
+    """A tokenizer of the first language alone."""
+    run(
+        0,
+        ["train", TEXTS[0], "--vocab-size", "400", "--pattern", "gpt2", "--export", f"huggingface={tmp_path / 'made'}"],
+    )
+    return str(tmp_path / "made")
+
+
+def test_shares_of_texts_are_those_of_the_library(run, trained):
+    found = infer_mixture(load(trained), Corpus.from_files(TEXTS), 100)
+    given = ["infer-mixture", trained, "--candidates", *TEXTS, "--merges", "100"]
+    told = run(0, [*given, "--json"]).json
+    assert told == json.loads(json.dumps(found.to_plain()))
+    table, sentences = run(0, given).out.split("\n\n")
+    assert table.splitlines()[0].split() == ["candidate", "share", "from", "to"]
+    assert table.splitlines()[1].startswith("eng_Latn.txt ")
+    assert sentences.splitlines() == [found.told, *found.cautions]
+    assert found.told == "From the order of 100 merges. Merges that no candidate has: none."
+    alone = run(0, [*given, "--no-intervals"]).out
+    assert alone.splitlines()[1] == f"eng_Latn.txt  {percent_text(found.shares[0].share, 1)}"
+
+
+def test_what_cannot_be_inferred_is_one_sentence(run, trained):
+    assert "one alone would have 100%" in run(1, ["infer-mixture", trained, "--candidates", TEXTS[0]]).err
+    given = ["infer-mixture", trained, "--candidates", *TEXTS]
+    assert "The number of merges must be" in run(1, [*given, "--merges", "49"]).err
+    assert "--candidates" in run(2, ["infer-mixture", trained]).err

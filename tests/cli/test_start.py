@@ -71,7 +71,11 @@ def test_the_demo_can_leave_a_picture(window, run):
 
 
 def test_a_mistyped_command_is_not_taken_for_a_file(window, run, write):
-    run(2, "inspec book.model", says="inspec is neither a command (train, run, mixture, how-much-text, count, encode")
+    run(
+        2,
+        "inspec book.model",
+        says="inspec is neither a command (train, run, mixture, how-much-text, infer-mixture, count, encode",
+    )
     assert not window
     write("notes", "")
     run(0, "notes")

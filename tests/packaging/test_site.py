@@ -32,7 +32,7 @@ def test_every_option_that_help_lists_is_in_the_reference(docs, capsys):
 
     sections = re.split(r"^### tokstudio ?", docs.reference(), flags=re.MULTILINE)[1:]
     by_name = {section.partition("\n")[0]: section for section in sections}
-    assert len(by_name) == 23
+    assert len(by_name) == 24
     for name, section in by_name.items():
         assert cli.main([*filter(None, [name]), "--help"]) == 0
         helped = set(re.findall(r"(?<!\S)--[a-z-]+", capsys.readouterr().out.partition("options:")[2]))

@@ -25,6 +25,7 @@ _COMMANDS = {
     "run": ("running", "run"),
     "mixture": ("mixing", "mixture"),
     "how-much-text": ("mixing", "how_much_text"),
+    "infer-mixture": ("mixing", "infer_mixture"),
     "count": ("counting", "count"),
     "encode": ("coding", "encode"),
     "decode": ("coding", "decode"),

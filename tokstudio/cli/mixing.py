@@ -1,4 +1,4 @@
-"""The commands `mixture` and `how-much-text`: what to train on, found by trainings that leave nothing behind."""
+"""The commands `mixture`, `how-much-text` and `infer-mixture`: what to train on, and what was trained on."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,8 +11,11 @@ from inspect import GEN_CLOSED, getgeneratorstate
 from typing import Any
 
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
+from tokstudio.cli.projects import load_tokenizer_or_run
+from tokstudio.cli.reading import read_corpus, texts_of
 from tokstudio.cli.training import chosen, read_texts, training_config, training_texts
-from tokstudio.core.base.wording import printable
+from tokstudio.core.analysis.infer_mixture.inference import infer_mixture_work
+from tokstudio.core.base.wording import percent_text, printable
 from tokstudio.core.comparison.how_much_text import how_much_text_work
 from tokstudio.core.comparison.mixture import FoundMixture, MixtureGoal, MixtureSearch
 from tokstudio.core.comparison.parallel_set import open_parallel_work
@@ -78,3 +81,21 @@ def how_much_text(arguments: argparse.Namespace, console: Console) -> None:
         put(sys.stdout, json.dumps(found.to_plain()) + "\n")
         return
     put(sys.stdout, "\n".join([*aligned(found.table, [True] * len(found.table[0])), "", found.sentence]) + "\n")
+
+
+def infer_mixture(arguments: argparse.Namespace, console: Console) -> None:
+    """Prints the share of each candidate with its interval, and what is to be known of them."""
+    tokenizer = load_tokenizer_or_run(arguments.tokenizer, arguments.run, arguments.pattern, console)
+    read = read_corpus(texts_of(arguments, arguments.candidates), console, keep_empty=True)
+    work = infer_mixture_work(tokenizer, read.corpus, arguments.merges, intervals=not arguments.no_intervals)
+    found = console.finish(work)
+    if arguments.json:
+        put(sys.stdout, json.dumps(found.to_plain() | read.as_json(), ensure_ascii=False) + "\n")
+        return
+    rows: list[tuple[str, ...]] = [("candidate", "share", "from", "to")]
+    for each in found.shares:
+        shares = (each.share, each.low, each.high)
+        rows.append((each.name, *("" if share is None else percent_text(share, 1) for share in shares)))
+    put(sys.stdout, "\n".join([*aligned(rows, [False, True, True, True]), ""]) + "\n")
+    for sentence in (found.told, *found.cautions):
+        put(sys.stdout, printable(sentence) + "\n")

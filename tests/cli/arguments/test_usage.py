@@ -123,7 +123,7 @@ def test_help_for_a_command_that_does_not_exist_is_wrong_usage(run, word, help):
     printed = run(2, word, help)
     assert printed.out == ""
     assert printed.err.startswith(
-        f"tokstudio: error: {word} is neither a command (train, run, mixture, how-much-text, count"
+        f"tokstudio: error: {word} is neither a command (train, run, mixture, how-much-text, infer-mixture, count"
     )
     assert printed.err.endswith("; did you mean inspect?\n") == (word == "inspec")
 

@@ -1,4 +1,4 @@
-"""The arguments of `compare`, `report`, `diff`, `engines`, `check` and `lint`."""
+"""The arguments of `compare`, `report`, `diff`, `engines`, `check`, `lint` and `infer-mixture`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -26,6 +26,12 @@ _NOT_PARALLEL = (
 _COMPARE_TEXT = """\
 Compares tokenizers on texts: a table with a row for each text and a column for each tokenizer.
 A dash stands where a text is empty or a tokenizer cannot encode it; the reason is printed.
+"""
+
+_INFER_TEXT = """\
+Estimates from the order of a tokenizer's merges how much of its training text was like each of some texts, such as one
+in each language (Hayase et al., arXiv 2407.16607). The intervals tell how much that depends on the choice of these
+texts: a tenth of each is left out in turn. Give about 1 MB of each.
 """
 
 _REPORT_TEXT = """\
@@ -124,6 +130,29 @@ def engines(words: Sequence[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("tokenizer", metavar="TOKENIZER", help=f"a file, a folder, {shared.NAMES}, or a project with one run")
     add("--texts", nargs="+", required=True, metavar="FILE", help="texts to encode, line by line")
+    add("--json", action="store_true", help="print the result as one JSON object")
+    shared.add_encoding(add)
+    shared.add_pattern(parser)
+    shared.add_reading(parser)
+    shared.add_quiet(parser)
+    return parser.parse_args(words)
+
+
+def infer_mixture(words: Sequence[str]) -> argparse.Namespace:
+    """Parses the arguments of `infer-mixture`."""
+    parser = shared.new_parser("tokstudio infer-mixture", _INFER_TEXT, shared.EXIT_CODES)
+    add = parser.add_argument
+    add("tokenizer", type=Path, metavar="TOKENIZER", help=f"a file, a folder, {shared.NAMES}, or a project")
+    add(
+        "--candidates",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="the texts, at least two: files, data sets, folders",
+    )
+    add("--run", metavar="NAME", help="for a project: the run, where it has several")
+    add("--merges", type=shared.whole, default=1000, metavar="N", help="look at the first N merges (default: 1000)")
+    add("--no-intervals", action="store_true", help="find the shares alone, which takes a quarter of the time")
     add("--json", action="store_true", help="print the result as one JSON object")
     shared.add_encoding(add)
     shared.add_pattern(parser)

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from tokstudio.cli.arguments.coding import convert, decode, encode, export_bytes, inspect
-from tokstudio.cli.arguments.comparing import check, compare, diff, engines, lint, report
+from tokstudio.cli.arguments.comparing import check, compare, diff, engines, infer_mixture, lint, report
 from tokstudio.cli.arguments.exploring import explore
 from tokstudio.cli.arguments.parser import new_parser
 from tokstudio.cli.arguments.surgery import join, prune, renumber, specials
@@ -25,6 +25,7 @@ Opens the window with the given texts. The other commands work without a window:
   tokstudio run      train what an experiment file says, or check that it still gives the same
   tokstudio mixture  find weights of texts for a goal, such as a worst premium
   tokstudio how-much-text  tell whether more text would change a tokenizer
+  tokstudio infer-mixture  tell from merges how much of each text a tokenizer was trained on
   tokstudio count    count the words of texts, to train later or elsewhere
   tokstudio encode   turn text into token ids
   tokstudio decode   turn token ids into text
@@ -55,6 +56,7 @@ _COMMANDS = {
     "run": run,
     "mixture": mixture,
     "how-much-text": how_much_text,
+    "infer-mixture": infer_mixture,
     "count": count,
     "encode": encode,
     "decode": decode,

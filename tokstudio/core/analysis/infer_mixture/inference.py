@@ -77,6 +77,13 @@ class InferredMixture:
     misfit: float
     cautions: tuple[str, ...]
 
+    @property
+    def told(self) -> str:
+        """What was looked at, in words."""
+        over = f"; {several(self.passed_over, 'other')} tell nothing" if self.passed_over else ""
+        unknown = several(len(self.unknown), "merge") if self.unknown else "none"
+        return f"From the order of {self.merges:,} merges{over}. Merges that no candidate has: {unknown}."
+
     def to_plain(self) -> dict[str, Any]:
         """All of it, for JSON."""
         return asdict(self)
@@ -115,8 +122,8 @@ def infer_mixture(
         >>> config = TrainingConfig(vocabulary_size=400, pattern="gpt2")
         >>> tokenizer = train(Corpus.from_texts([squares, squares, squares, binary]), config)
         >>> mixture = infer_mixture(tokenizer, {"squares": squares, "binary": binary})
-        >>> [(share.name, round(share.share, 2)) for share in mixture.shares]
-        [('squares', 0.63), ('binary', 0.37)]
+        >>> {share.name: round(share.share, 2) for share in mixture.shares}
+        {'squares': 0.63, 'binary': 0.37}
     """
     return finish(infer_mixture_work(tokenizer, candidates, merges, intervals=intervals, threads=threads))
 
