@@ -10,7 +10,7 @@ import pytest
 
 from tokstudio import Corpus, TrainingConfig, cli, save, train
 from tokstudio.cli.arguments.parser import Parser
-from tokstudio.cli.exporting import READ_FILES, READ_TOKENIZERS, RESULTS
+from tokstudio.cli.results import READ_FILES, READ_TOKENIZERS, RESULTS
 
 TEXT = "".join(f"the cat sat on the mat {number}\n" for number in range(200))
 READ = "the command reads this file: give the result another path.\n"

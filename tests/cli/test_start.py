@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+from tokstudio import Tokenizer, save
 from tokstudio.cli.process.terminal import import_problem, last_failure_file
 
 
@@ -171,6 +172,25 @@ for words in ("--version", "--help", "train --help", "encode", "train -x"):
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_text_is_encoded_without_what_corpora_projects_and_libraries_need(tmp_path):
+    save(Tokenizer.from_parts({n: bytes([n]) for n in range(256)}, []), tmp_path, format="huggingface")
+    script = """
+import sys
+from tokstudio.cli import main
+code = main(["encode", "--text", "hello", "--tokenizer", sys.argv[1]])
+print(code, *sys.modules)
+"""
+    words = [sys.executable, "-c", script, str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    ids, loaded = done.stdout.splitlines()
+    code, *modules = loaded.split()
+    assert (ids, code) == ("[104, 101, 108, 108, 111]", "0"), done.stderr
+    outside = {"numba", "concurrent.futures", "importlib.metadata", "email", "pyarrow", "asyncio"}
+    ours = {"corpus.corpus", "corpus.open_sources", "libraries.client", "project", "surgery", "training", "kernels"}
+    heavy = (outside | {f"tokstudio.core.{name}" for name in ours}) & set(modules)
+    assert not heavy
 
 
 def test_compiler_plots_and_dialogs_are_loaded_after_the_window_answers_and_qt_only_in_the_main_thread(own_home):

@@ -81,7 +81,7 @@ def _run(words: Sequence[str], signals: Signals) -> int:
     # The window shows progress and handles signals itself.
     if arguments.command is None:
         return _open_window(arguments)
-    from tokstudio.cli.exporting import check_results
+    from tokstudio.cli.results import check_results
 
     chatty = not arguments.quiet and not getattr(arguments, "json", False)
     with Console(chatty, signals) as console, signals.caught():
@@ -98,7 +98,7 @@ def _open_window(arguments: argparse.Namespace) -> int:
 
     remove_failure()
     if arguments.log_file is not None:
-        from tokstudio.cli.exporting import check_results
+        from tokstudio.cli.results import check_results
 
         check_results(arguments, Console(chatty=False))
     try:

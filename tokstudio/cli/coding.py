@@ -1,32 +1,34 @@
 """The commands `encode` and `decode`: text to ids, and back."""
 
 # SPDX-License-Identifier: MIT
+# What reads data sets is imported where one is read: a text alone is encoded sooner than it would be loaded.
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.cli.process.terminal import Console, put, standard_input_work
-from tokstudio.cli.projects import load_tokenizer_or_run
-from tokstudio.cli.reading import TextsToRead, plain_reading_errors, read_corpus, report_read, texts_of
+from tokstudio.cli.tokenizers import load_tokenizer_or_run
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.open_sources import content_work, look_at_content_work
 from tokstudio.core.corpus.readers.files import read_file_work
-from tokstudio.core.corpus.readers.kinds import TEXT
-from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.formats.ids import ids_work, json_list, write_ids_work
 from tokstudio.core.hub.addresses import address_of
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer
 from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokstudio.cli.reading import TextsToRead
+    from tokstudio.core.corpus.source import Source
 
 _TOGETHER, _DOCUMENTS = 1 << 20, 1 << 14  # bytes and rows that are encoded together
 
@@ -50,10 +52,14 @@ def encode(arguments: argparse.Namespace, console: Console) -> None:
         tokenizer = tokenizer.with_dropout(arguments.dropout, arguments.seed)
     specials: AllowedSpecial = "all" if "all" in allowed else tuple(allowed)
     if remote is not None:
+        from tokstudio.cli.reading import read_corpus, texts_of
+
         sources = read_corpus(texts_of(arguments, [remote]), console).corpus.sources
         name = sources[0].name
         text, ids = _encoded(sources, tokenizer, specials, console)
     elif arguments.reads:
+        from tokstudio.cli.reading import texts_of
+
         sources = _sources_inside(name, text, texts_of(arguments, ()), console)
         text, ids = _encoded(sources, tokenizer, specials, console)
     else:
@@ -69,6 +75,9 @@ def encode(arguments: argparse.Namespace, console: Console) -> None:
 
 def _sources_inside(name: str, content: bytes, how: TextsToRead, console: Console) -> tuple[Source, ...]:
     """The texts in a data set, a compressed file or an archive."""
+    from tokstudio.cli.reading import plain_reading_errors, report_read
+    from tokstudio.core.corpus.open_sources import content_work
+
     with plain_reading_errors():
         raw = np.frombuffer(content, np.uint8)
         sources = console.finish(content_work(raw, name, how.documents, how.encoding, how.reading))
@@ -80,6 +89,8 @@ def _encoded(
     sources: Sequence[Source], tokenizer: Tokenizer, specials: AllowedSpecial, console: Console
 ) -> tuple[bytes, NDArray[np.uint32]]:
     """The text of sources, and the ids of their documents one after another."""
+    from tokstudio.core.corpus.source import groups
+
     ids = [np.empty(0, np.uint32)]
     for source in sources:
         for first, last, start, stop in groups(source.ends, _TOGETHER, _DOCUMENTS):
@@ -96,6 +107,9 @@ def _tell_of_container(name: str, content: bytes, console: Console) -> None:
     if is_lfs_pointer(content[:512]):
         console.say(f"{name}: {WHY_NOT_POINTER}.")
         return
+    from tokstudio.core.corpus.open_sources import look_at_content_work
+    from tokstudio.core.corpus.readers.kinds import TEXT
+
     try:
         look = console.finish(look_at_content_work(content, name))
     except TokStudioError:

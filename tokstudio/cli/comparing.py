@@ -13,8 +13,9 @@ from datetime import datetime
 from pathlib import Path
 
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
-from tokstudio.cli.projects import is_project, load_runs, load_tokenizer
+from tokstudio.cli.projects import load_runs
 from tokstudio.cli.reading import TextsToRead, files_at_hand, read_corpus, texts_of
+from tokstudio.cli.tokenizers import is_project, load_tokenizer
 from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer, WordTokenizer
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError, TokStudioError

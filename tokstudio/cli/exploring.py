@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.cli.process.terminal import Console, put
-from tokstudio.cli.projects import load_tokenizer_or_run
 from tokstudio.cli.reading import CommandTexts, read_corpus, texts_of
+from tokstudio.cli.tokenizers import load_tokenizer_or_run
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.wording import percent_text, printable, quoted_bytes, several
 from tokstudio.core.comparison.table import MISSING, aligned

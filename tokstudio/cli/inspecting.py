@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.cli.process.terminal import Console, put
-from tokstudio.cli.projects import PREPARING, is_project, project_lines, project_rows
+from tokstudio.cli.projects import project_lines, project_rows
+from tokstudio.cli.tokenizers import PREPARING, is_project
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.formats.common.format import Loaded, PatternNeeded

@@ -6,9 +6,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from tokstudio.cli.exporting import Exports, export
+from tokstudio.cli.exporting import export
 from tokstudio.cli.process.terminal import DONE, FAILED, Console
 from tokstudio.cli.reading import CommandTexts, report_held_out
+from tokstudio.cli.results import Exports
 from tokstudio.cli.training import SAMPLE, Keep, TrainingOutcome, chosen, read_to_train
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.wording import several

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
-from tokstudio.cli.projects import is_project, load_run
+from tokstudio.cli.projects import load_run
 from tokstudio.cli.reading import TextsToRead, read_corpus
+from tokstudio.cli.tokenizers import is_project
 from tokstudio.core.base.wording import printable, shown
 from tokstudio.core.lint.findings import LintFinding, has_error, summary, to_json
 from tokstudio.core.lint.lint import lint_work

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,25 +12,17 @@ from tokstudio.cli.process.terminal import Console
 from tokstudio.cli.reading import LEFT_OUT_COLUMNS
 from tokstudio.core.analysis.token_store import hash_work
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.errors import ConfigError, FormatError
-from tokstudio.core.base.progress import Progress
+from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import in_units, percent_text, several
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.corpus.leaving_out import told_totals
-from tokstudio.core.formats.common.format import Loaded, PatternNeeded
-from tokstudio.core.formats.loading import load_work
 from tokstudio.core.model.algorithms import ALGORITHMS
-from tokstudio.core.project import EXPERIMENT, SUFFIX, Project, ProjectTokenizer, open_work, tokenizer_of_entry_work
+from tokstudio.core.project import EXPERIMENT, Project, ProjectTokenizer, open_work, tokenizer_of_entry_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 Rows = dict[str, Any]
 
 _BEFORE = " " * 9  # before further lines about a source or a run
-
-
-def is_project(path: Path) -> bool:
-    """Whether a path names a project."""
-    return path.suffix == SUFFIX and not os.path.isdir(path)
 
 
 def load_run(path: Path, name: str | None, console: Console) -> Tokenizer:
@@ -199,43 +190,3 @@ def _made(entry: ProjectTokenizer) -> str:
     )
     words = "made with other special tokens" if change == "special tokens" else change
     return f"{words} from {before}" if change and before else words
-
-
-# --- Opens a tokenizer for a command, with an error that names --pattern; or takes one from a project -----------------
-
-# At the first start the loops are compiled, which takes seconds.
-PREPARING = Progress("preparing the engine")
-
-
-def load_tokenizer(path: Path, pattern: str | None, console: Console) -> Loaded:
-    """Reads a tokenizer, and reports which files of a folder were read.
-
-    Raises:
-        FormatError: There is none, it is damaged, or its files have no pattern and `pattern` is None.
-    """
-    console.show(PREPARING)
-    try:
-        loaded = console.finish(load_work(path, pattern))
-    except PatternNeeded as error:
-        raise FormatError(f"{error} Add --pattern with a name or an expression.") from error
-    if pattern is not None and loaded.tokenizer.pattern != pattern:
-        console.say(f"{path.name}: its files say how it splits text; --pattern was not used.")
-    if loaded.remark:
-        console.say(loaded.remark)
-    if path.is_dir():
-        console.say(f"Tokenizer: {', '.join(file.name for file in loaded.files)}.")
-    return loaded
-
-
-def load_tokenizer_or_run(path: Path, run: str | None, pattern: str | None, console: Console) -> Tokenizer:
-    """Reads a tokenizer, or a project with the run of this name.
-
-    Raises:
-        FormatError: See `load_tokenizer`.
-        ConfigError: The project has no such run; or a run is named, but it is not a project.
-    """
-    if is_project(path):
-        return load_run(path, run, console)
-    if run is not None:
-        raise ConfigError(f"{path.name}: --run chooses a run of a project, but this is not a project.")
-    return load_tokenizer(path, pattern, console).tokenizer

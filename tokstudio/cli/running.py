@@ -14,9 +14,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
-from tokstudio.cli.exporting import check_exports, check_results, refuse_existing
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.reading import CommandTexts, report_read
+from tokstudio.cli.results import check_exports, check_results, refuse_existing
 from tokstudio.cli.training import TrainingOutcome, check_fit, rescue, train_on
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError, FormatError, TokStudioError

@@ -21,8 +21,8 @@ import numpy as np
 
 from tokstudio.cli.cluster import absolute, cores_work, neighbours, open_client, waited_work
 from tokstudio.cli.process.terminal import Console, put
-from tokstudio.cli.projects import load_tokenizer_or_run
 from tokstudio.cli.reading import plain_reading_errors, texts_of
+from tokstudio.cli.tokenizers import load_tokenizer_or_run
 from tokstudio.core.base.atomic_files import file_name, write_fault
 from tokstudio.core.base.errors import CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work, finish

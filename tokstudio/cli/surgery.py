@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.cli.exporting import Exports, Proving, check_losses, export
+from tokstudio.cli.exporting import Proving, check_losses, export
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
-from tokstudio.cli.projects import load_tokenizer, load_tokenizer_or_run
 from tokstudio.cli.reading import CommandTexts, TextsToRead, read_corpus, texts_of
+from tokstudio.cli.results import Exports
+from tokstudio.cli.tokenizers import load_tokenizer, load_tokenizer_or_run
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several

@@ -19,9 +19,8 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
-from tokstudio.cli.exporting import Exports, Proving, check_losses, export, read_reference
+from tokstudio.cli.exporting import Proving, check_losses, export, read_reference
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put, reason
-from tokstudio.cli.projects import load_tokenizer_or_run
 from tokstudio.cli.reading import (
     CommandTexts,
     TextsToRead,
@@ -34,6 +33,8 @@ from tokstudio.cli.reading import (
     texts_of,
     without_left_out,
 )
+from tokstudio.cli.results import Exports
+from tokstudio.cli.tokenizers import load_tokenizer_or_run
 from tokstudio.core.algorithms.common.from_tokenizer import check_start
 from tokstudio.core.algorithms.common.languages import check_parallel_lines, silent_languages, told_silent
 from tokstudio.core.base.atomic_files import file_name

@@ -175,7 +175,7 @@ def test_pieces_are_encoded_alike_however_they_are_grouped(text, allowed, patter
 
 @pytest.mark.parametrize("pattern", ["none", "gpt2", r"\w+|\W+"])
 def test_many_short_pieces_are_encoded_together_and_reported(pattern, monkeypatch):
-    monkeypatch.setattr("tokstudio.core.pretokenization.count_words.SECONDS_OF_A_PIECE", 3_600)
+    monkeypatch.setattr("tokstudio.core.pretokenization.patterns.SECONDS_OF_A_PIECE", 3_600)
     made = trained("hi hi", special_tokens=["<s>"], vocabulary_size=258, pattern=pattern)
     work = made.encode_work("hi<s>" * 20_000, "all")
     seen = [progress for progress in work if progress.phase == "encoding"]

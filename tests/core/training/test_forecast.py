@@ -267,7 +267,7 @@ def test_trials_end_when_time_is_over(ticking):
 def test_a_slow_first_trial_is_judged_by_its_finished_part(ticking, monkeypatch):
     now = ticking(3)
     monkeypatch.setattr("tokstudio.core.pretokenization.custom_regex.MATCHES_IN_A_PIECE", 1)
-    monkeypatch.setattr("tokstudio.core.pretokenization.count_words.SECONDS_OF_A_PIECE", 0)
+    monkeypatch.setattr("tokstudio.core.pretokenization.patterns.SECONDS_OF_A_PIECE", 0)
     made = forecast_of(Corpus.from_text("some text " * 100_000), pattern=r"(?s).")
     assert next(now) < 100
     assert made.seconds > 1_000_000 / 100 * SECONDS / 3

@@ -86,7 +86,7 @@ def add_pattern(parser: argparse.ArgumentParser) -> None:
 
 
 def add_old(parser: argparse.ArgumentParser) -> Callable[..., object]:
-    """Adds the tokenizer to change; returns what adds more about it. `cli.projects.load_tokenizer_or_run` opens it."""
+    """Adds the tokenizer to change; returns what adds more about it. `cli.tokenizers.load_tokenizer_or_run` opens."""
     add = parser.add_argument_group("tokenizer").add_argument
     add("source", metavar="OLD", type=Path, help=f"the tokenizer's file, its folder, {NAMES}, or a project")
     add("--run", metavar="NAME", help="for a project: the run to change")

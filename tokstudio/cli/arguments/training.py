@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from tokstudio.cli.arguments import parser as shared
+from tokstudio.core.base.leftovers import SUFFIX
 from tokstudio.core.model.settings import LIBRARY_ALGORITHMS, PATTERNS, SETTINGS
 
 # A copy of the core's names, whose import would load NumPy; a test compares them.
@@ -425,6 +426,6 @@ def _experiment_file(text: str) -> Path:
 
 def _project_file(text: str) -> Path:
     path = Path(text)
-    if path.suffix != ".tokstudio":
+    if path.suffix != SUFFIX:
         raise argparse.ArgumentTypeError(f'"{text}" must end in .tokstudio')
     return path

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.pretokenization.count_words import word_ends
-from tokstudio.core.pretokenization.patterns import splitter
+from tokstudio.core.pretokenization.patterns import splitter, word_ends
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import is_utf8
 from tokstudio.core.tokenizer.self_encoding import merged_work

@@ -25,6 +25,8 @@ from typing import cast
 
 from tokstudio.core.base.progress import Progress, Work
 
+#: The ending of projects, and of the hidden files of our own.
+SUFFIX = ".tokstudio"
 _NAME = re.compile(r"\.[0-9a-f]{16}\.(([0-9a-f]{8})-([0-9]{1,9}))(\.journal)?\.tokstudio")  # machine and process
 _STALE = 24 * 60 * 60  # seconds: writing a file never takes as long
 _MONTH = 30 * _STALE
@@ -77,7 +79,7 @@ class Move:
 
 def hidden_name(folder: Path, kind: str = "") -> Path:
     """A new name for a file that may be removed once this process has ended; `kind` is "" or ".journal"."""
-    return folder / f".{secrets.token_hex(8)}.{_place()}-{os.getpid()}{kind}.tokstudio"
+    return folder / f".{secrets.token_hex(8)}.{_place()}-{os.getpid()}{kind}{SUFFIX}"
 
 
 def write_journal(journal: Path, moves: Iterable[Move]) -> None:

@@ -8,7 +8,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from queue import Empty, SimpleQueue
@@ -167,6 +166,8 @@ def in_threads(
     `tell` receives the number of each work with its result, or the error that ended it, in the caller's thread. Closing
     this work ends all of them between two of their reports.
     """
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     stop = threading.Event()
 
     def drive(make: Callable[[], Work[T]]) -> T | TokStudioError | None:

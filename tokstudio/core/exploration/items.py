@@ -24,8 +24,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.exploration.corpus_tokens import CorpusTokens, Ids
 from tokstudio.core.exploration.dispersion import DOCUMENT_UNIT, LEAST_DOCUMENTS, PIECE_UNIT, PIECES, Dispersion
-from tokstudio.core.pretokenization.count_words import word_ends
-from tokstudio.core.pretokenization.patterns import NONE, Splitter, splitter
+from tokstudio.core.pretokenization.patterns import NONE, Splitter, splitter, word_ends
 from tokstudio.core.pretokenization.preparation import Preparation, prepare_work
 from tokstudio.core.pretokenization.special_tokens import Pieces, SpecialFinders, documents_of
 from tokstudio.core.pretokenization.word_table import PADDING, WordTable

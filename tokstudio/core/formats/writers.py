@@ -17,8 +17,7 @@ from tokstudio.core.base.wording import percent_text, several, shown
 from tokstudio.core.formats.common.format import Fit, Format, cut, gathered
 from tokstudio.core.formats.common.proof import Ids, compare_work, named_trials, trial_texts
 from tokstudio.core.formats.common.spelling import written_regex
-from tokstudio.core.pretokenization.count_words import word_ends
-from tokstudio.core.pretokenization.patterns import known_name, splitter
+from tokstudio.core.pretokenization.patterns import known_name, splitter, word_ends
 from tokstudio.core.text.utf8 import to_utf8
 
 if TYPE_CHECKING:

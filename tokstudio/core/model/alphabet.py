@@ -9,7 +9,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.model.settings import Base
-from tokstudio.core.text.encodings import code_points
+
+if TYPE_CHECKING:
+    from tokstudio.core.corpus.corpus import Corpus
 
 BYTES = 256
 CODE_POINTS = 0x110000
@@ -47,7 +48,8 @@ class Alphabet:
         object.__setattr__(self, "units", frozen_ids(self.units))
         object.__setattr__(self, "ids", frozen_ids(self.ids))
         n = len(self.ids)
-        if len(np.unique(self.ids)) != n or len(np.unique(self.units)) != n:
+        # Not by `np.unique`, which loads masked arrays.
+        if any(np.any(np.diff(np.sort(numbers)) == 0) for numbers in (self.ids, self.units)) or len(self.units) != n:
             raise ConfigError(f"Each of the {self.base} needs an id of its own.")
         if self.base == "bytes" and missing_byte(set[int](self.units.tolist())) is not None:
             raise ConfigError("Each of the 256 bytes needs an id of its own.")
@@ -173,6 +175,8 @@ def read_base_vocabulary_work(path: Path) -> Work[list[str]]:
 
 def corpus_characters_work(corpus: Corpus) -> Work[list[str]]:
     """The characters of a corpus in the order of first occurrence; bytes that are not UTF-8 count as U+FFFD."""
+    from tokstudio.core.text.encodings import code_points
+
     seen = np.zeros(CODE_POINTS, np.bool_)
     characters: list[int] = []
     total, done = sum(len(source.data) for source in corpus.sources), 0

@@ -6,18 +6,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.markup import table_view
 from tokstudio.core.base.wording import several
-from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.columns import Columns, stage_of
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import REPLACED, Falls, falls_of, lost, uses_of_picky
+
+if TYPE_CHECKING:
+    from tokstudio.core.corpus.leaving_out import LeavingOut
 
 REACHED_SIZE = "reached vocabulary size"
 NOTHING_LEFT = "nothing left to merge"

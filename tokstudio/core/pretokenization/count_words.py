@@ -11,7 +11,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from time import monotonic
 from types import MappingProxyType
 
 import numpy as np
@@ -27,7 +26,7 @@ from tokstudio.core.corpus.open_sources import read_work
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.folders import Entry, Fetching, at_hand_work, expand_work
 from tokstudio.core.corpus.source import CountedWith, EntryNumbers, Source, TextNumbers, entries, entry_name
-from tokstudio.core.pretokenization.patterns import Splitter, check_pattern, cut, splitter
+from tokstudio.core.pretokenization.patterns import Splitter, check_pattern, cut, splitter, word_ends
 from tokstudio.core.pretokenization.special_tokens import Pieces, cut_sources_work
 from tokstudio.core.pretokenization.word_counts import FILE, WordCounts
 from tokstudio.core.pretokenization.word_table import (
@@ -40,7 +39,6 @@ from tokstudio.core.pretokenization.word_table import (
     TablePart,
     WordTable,
 )
-from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.text.utf8 import AnyPath
 
 # --- Counts the pre-tokens of a corpus or of a part of it, for training later or elsewhere ----------------------------
@@ -203,7 +201,6 @@ _NO_WEIGHTS = np.empty(0, np.int64)
 _CUT_WINDOW = 1 << 12
 _NO_TEXT = np.empty(0, np.uint8)
 _NOTHING_CUT_OUT: Mapping[str, int] = MappingProxyType({})
-SECONDS_OF_A_PIECE = 0.01
 MOST_OF_FREE = 0.3  # for the counts of all threads; more are written to the disk
 _NO_LIMIT = 1 << 62
 
@@ -361,46 +358,6 @@ class WordCounter:
             del table, rows  # the joined arrays are as large
             yield from builder.add_work(part)
         return (yield from builder.joined_work())
-
-
-def word_ends(
-    splitter: Splitter, text: NDArray[np.uint8], at: int, stops: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Finds the ends of the pre-tokens of texts, in bounded pieces.
-
-    `text` has the texts one after another, uint8, the first from `at` on; `stops` is int64, the end of each.
-
-    Yields:
-        At most `MOST_WORDS` ends, perhaps none, valid until the next piece; and how many texts are complete.
-    """
-    if splitter.kind < 0:
-        yield from _custom_ends(splitter, text, at, stops)
-        return
-    from tokstudio.core.kernels.documents import scan_documents
-
-    ends = np.empty(min(MOST_WORDS, max(1, int(stops[-1]) - at)), np.int64)
-    text, stops, document = read_only(text), read_only(stops), 0
-    while document < len(stops):
-        n, at, document = scan_documents(splitter.kind, text, at, document, stops, classes(), ends)
-        yield ends[:n], document
-
-
-def _custom_ends(
-    splitter: Splitter, text: NDArray[np.uint8], at: int, stops: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Does the same as `word_ends` for a custom regular expression; many short texts give one piece."""
-    nothing, half = np.empty(0, np.int64), MOST_WORDS // 2
-    gathered, size, until = [nothing], 0, monotonic() + SECONDS_OF_A_PIECE
-    for done, stop in enumerate(stops.tolist()):
-        for ends in splitter.ends_work(text, at, stop):
-            for first in range(0, max(1, len(ends)), half):
-                gathered.append(ends[first : first + half])
-                size += len(gathered[-1])
-                if size >= half or monotonic() > until:
-                    yield np.concatenate(gathered), done
-                    gathered, size, until = [nothing], 0, monotonic() + SECONDS_OF_A_PIECE
-        at = stop
-    yield np.concatenate(gathered), len(stops)
 
 
 @dataclass(frozen=True, eq=False)

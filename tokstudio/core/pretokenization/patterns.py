@@ -7,14 +7,16 @@ The named patterns have compiled scanners in `kernels.scan`; `custom_regex` matc
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from time import monotonic
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.pretokenization.custom_regex import (
     AFTER_REST,
@@ -24,6 +26,7 @@ from tokstudio.core.pretokenization.custom_regex import (
     compile_expression,
     covered,
 )
+from tokstudio.core.pretokenization.word_table import MOST_WORDS
 from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.text.utf8 import Text, to_utf8
 
@@ -81,6 +84,7 @@ _SPELLINGS: Mapping[str, str] = MappingProxyType(
 )
 
 _ENDS_IN_A_PIECE = 1 << 16
+SECONDS_OF_A_PIECE = 0.01
 _LONGEST_NAME = 10_000  # a longer text is taken for an expression
 
 
@@ -156,6 +160,46 @@ def plain_splitter(pattern: str) -> Splitter:
     """A splitter that splits valid UTF-8 in the same way without the compiled loops, and more slowly."""
     name = known_name(pattern)
     return Splitter(pattern, OWN, CustomRegex(REGEX[name])) if name in REGEX else splitter(pattern)
+
+
+def word_ends(
+    splitter: Splitter, text: NDArray[np.uint8], at: int, stops: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """Finds the ends of the pre-tokens of texts, in bounded pieces.
+
+    `text` has the texts one after another, uint8, the first from `at` on; `stops` is int64, the end of each.
+
+    Yields:
+        At most `MOST_WORDS` ends, perhaps none, valid until the next piece; and how many texts are complete.
+    """
+    if splitter.kind < 0:
+        yield from _custom_ends(splitter, text, at, stops)
+        return
+    from tokstudio.core.kernels.documents import scan_documents
+
+    ends = np.empty(min(MOST_WORDS, max(1, int(stops[-1]) - at)), np.int64)
+    text, stops, document = read_only(text), read_only(stops), 0
+    while document < len(stops):
+        n, at, document = scan_documents(splitter.kind, text, at, document, stops, classes(), ends)
+        yield ends[:n], document
+
+
+def _custom_ends(
+    splitter: Splitter, text: NDArray[np.uint8], at: int, stops: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """Does the same as `word_ends` for a custom regular expression; many short texts give one piece."""
+    nothing, half = np.empty(0, np.int64), MOST_WORDS // 2
+    gathered, size, until = [nothing], 0, monotonic() + SECONDS_OF_A_PIECE
+    for done, stop in enumerate(stops.tolist()):
+        for ends in splitter.ends_work(text, at, stop):
+            for first in range(0, max(1, len(ends)), half):
+                gathered.append(ends[first : first + half])
+                size += len(gathered[-1])
+                if size >= half or monotonic() > until:
+                    yield np.concatenate(gathered), done
+                    gathered, size, until = [nothing], 0, monotonic() + SECONDS_OF_A_PIECE
+        at = stop
+    yield np.concatenate(gathered), len(stops)
 
 
 def cut(data: NDArray[np.uint8], at: int, stop: int) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, together
-from tokstudio.core.corpus.source import Source
 from tokstudio.core.pretokenization.word_table import PADDING
+
+if TYPE_CHECKING:
+    from tokstudio.core.corpus.source import Source
 
 MOST_PIECES = 1 << 12
 BUDGET = 1 << 22

@@ -6,6 +6,7 @@ Imports `core.formats`, `core.training` and the folders below them.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from tokstudio.core.base.leftovers import SUFFIX
 from tokstudio.core.project.model import (
     EXPERIMENT,
     Project,
@@ -17,7 +18,6 @@ from tokstudio.core.project.model import (
 )
 from tokstudio.core.project.reader import RestoredSource, keep_source_work, open_work, reopen_source_work
 from tokstudio.core.project.recorder import LeftBehind, Recorder, recoverable_work
-from tokstudio.core.project.schema import SUFFIX
 from tokstudio.core.project.tokenizers import (
     keep_changed_work,
     keep_tokenizer_work,

@@ -24,6 +24,7 @@ import numpy as np
 
 from tokstudio.core.base.atomic_files import write_fault
 from tokstudio.core.base.errors import FormatError, TokStudioError
+from tokstudio.core.base.leftovers import SUFFIX
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.model.algorithms import COLUMNS
 from tokstudio.core.model.columns import MergeColumn
@@ -31,7 +32,6 @@ from tokstudio.core.model.run import STOPPED, MergeBatch, Run
 from tokstudio.core.project.database import connect, is_system_error, plain_errors
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource
 from tokstudio.core.project.reader import open_work
-from tokstudio.core.project.schema import SUFFIX
 from tokstudio.core.project.writer import insert_batch, save_work
 
 _LOCK = ".lock"

@@ -13,7 +13,6 @@ from typing import NoReturn, TypeAlias
 
 from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 
-SUFFIX = ".tokstudio"
 APPLICATION_ID = 0x546F6B53  # "TokS"
 VERSION = 6
 OLDEST_VERSION = 1  # that can be opened

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.base.leftovers import SUFFIX
 from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import shown
@@ -20,7 +21,7 @@ from tokstudio.core.formats.gguf.format import is_gguf, vocabulary_work
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.project.model import Project, ProjectRun, ProjectTokenizer, TokenizerFile
 from tokstudio.core.project.reader import open_work
-from tokstudio.core.project.schema import SUFFIX, from_json, to_json
+from tokstudio.core.project.schema import from_json, to_json
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
 from tokstudio.core.project.writer import save_work
 from tokstudio.core.text.utf8 import AnyPath

@@ -18,8 +18,7 @@ from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.word_runs import BREAK, Joining
-from tokstudio.core.pretokenization.count_words import word_ends
-from tokstudio.core.pretokenization.patterns import NONE, cut, splitter
+from tokstudio.core.pretokenization.patterns import NONE, cut, splitter, word_ends
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.text.unicode_classes import classes

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, shown
-from tokstudio.core.libraries.client import torture_text
 
 if TYPE_CHECKING:
     from tokstudio.core.formats.common.format import Format
@@ -113,6 +112,8 @@ def trial_texts(tokenizer: Tokenizer, sample: str, only_known: bool = False) -> 
 
     With `only_known`, characters that are not base tokens are left out.
     """
+    from tokstudio.core.libraries.client import torture_text
+
     units = tokenizer.alphabet.units
     characters = set(map(chr, units.tolist())) if only_known else set[str]()
     for text in (torture_text(), *pieces_of(sample)):

@@ -37,7 +37,6 @@ from tokstudio.core.formats.common.vocabulary import (
 )
 from tokstudio.core.formats.tiktoken import writer
 from tokstudio.core.formats.tiktoken.sets import portable
-from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import BYTES, NEVER_IN_TEXT, Alphabet, missing_byte
 from tokstudio.core.pretokenization.patterns import NAMES, splitter
 from tokstudio.core.text.utf8 import has_surrogates
@@ -365,7 +364,7 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], encoding: Known) ->
 
 def _split_alike_work(name: str, tokenizer: Tokenizer, regex: str, rank_of: Mapping[bytes, int]) -> Work[Tokenizer]:
     """The tokenizer, or one that tiktoken encodes for where that splits text by the expression in another way."""
-    from tokstudio.core.libraries.client import check_split_work, is_installed
+    from tokstudio.core.libraries.client import check_split_work, is_installed, torture_text
     from tokstudio.core.tokenizer.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
 
     if tokenizer.pattern in NAMES or not is_installed("tiktoken"):
