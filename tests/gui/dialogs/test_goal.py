@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog
 from tests.gui.person import PATIENCE
 from tokstudio.core.base.resources import resource
 from tokstudio.gui.dialogs.goal import GoalDialog
+from tokstudio.gui.state.training_plans import problem_of_plans
 from tokstudio.gui.state.training_settings import Settings
 
 
@@ -20,7 +21,9 @@ def dialog(qtbot, session, theme, opened) -> GoalDialog:
         session.corpus.add_text(text, f"{language}.txt")
     qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
     session.training.set_settings(Settings(vocabulary_size=400, pattern="gpt2"))
-    dialog = opened(GoalDialog(session, theme, None))
+    shown = []
+    dialog = opened(GoalDialog(session, theme, None, lambda *plans: shown.append(plans)))
+    dialog.shown_plans = shown
     qtbot.waitUntil(dialog.start.isEnabled, timeout=PATIENCE)
     return dialog
 
@@ -78,6 +81,28 @@ def test_stop_keeps_the_best_so_far(qtbot, session, dialog):
     assert dialog.path.accessibleDescription().startswith(f"{len(dialog.path.dots)} trainings. The best: Training ")
 
 
+def test_the_best_trainings_become_rows_of_train_several(qtbot, session, dialog):
+    assert not dialog.several.isEnabled()
+    dialog.limit.set_value(0.01)
+    dialog.size_field.set_value(350)
+    dialog.start.click()
+    qtbot.waitUntil(lambda: len(dialog.path.dots) >= 7, timeout=PATIENCE)
+    dialog.stop.click()
+    qtbot.waitUntil(dialog.several.isEnabled, timeout=PATIENCE)
+    search = dialog._searching.search
+    dialog.several.click()
+    ((plans, remark),) = dialog.shown_plans
+    assert dialog.result() == QDialog.DialogCode.Accepted
+    assert remark == "The weights of the trainings nearest to the goal."
+    assert problem_of_plans(plans, session.corpus.current) is None
+    nearest = sorted(search.trials, key=lambda trial: trial.excess)[:5]
+    assert [plan.weighted(session.corpus.current).multipliers for plan in plans] == [
+        search.corpus.weighted(trial.weights).multipliers for trial in nearest
+    ]
+    assert {plan.settings.vocabulary_size for plan in plans} == {350}
+    assert session.corpus.weights == (1000, 1000, 1000)
+
+
 def test_what_cannot_be_searched_is_said(qtbot, session, dialog):
     dialog.limit.set_value(0.0)
     dialog.start.click()
@@ -120,6 +145,6 @@ def test_all_languages_are_ticked_where_the_corpus_names_fewer_than_two(qtbot, s
     session.corpus.add_text("some text", "deu.txt")
     session.corpus.add_text("and other", "notes.txt")
     qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
-    dialog = opened(GoalDialog(session, theme, None))
+    dialog = opened(GoalDialog(session, theme, None, lambda *plans: None))
     qtbot.waitUntil(dialog.start.isEnabled, timeout=PATIENCE)
     assert len(dialog.languages.value) == 31

@@ -354,11 +354,15 @@ class MixtureSearch:
         self._stops = True
 
     @property
-    def best(self) -> int | None:
-        """The number of the trial nearest to the goal; of several that meet it, the one with the fewest tokens."""
+    def ranked(self) -> list[int]:
+        """The numbers of the trials, the one nearest to the goal first; those that meet it are by their tokens."""
         trials = self.trials[:]
-        numbers = range(len(trials))
-        return min(numbers, key=lambda n: (max(trials[n].excess, 1.0), trials[n].measured.mean, n), default=None)
+        return sorted(range(len(trials)), key=lambda n: (max(trials[n].excess, 1.0), trials[n].measured.mean, n))
+
+    @property
+    def best(self) -> int | None:
+        """The first of `ranked`."""
+        return next(iter(self.ranked), None)
 
     def work(self) -> Work[FoundMixture]:
         """Searches to the end.

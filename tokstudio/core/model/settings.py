@@ -340,7 +340,7 @@ _TABLE = (
         },
         label="&Base units", word="base-units", place="more", option="--base",
         usage="the units that merging begins with", group="tokens", why_not=_OF_TEXT, told=_base,
-        column=SettingColumn(title="Base", tip="The tokens that merging starts with", width=100, each="Base"),
+        column=SettingColumn(title="Base", tip="The tokens that merging starts with", width=92, each="Base"),
     ),
     Setting(
         name="base_vocabulary", title="Base Tokens", kind="texts", lines=5,
@@ -386,7 +386,7 @@ _TABLE = (
         group="limits", why_not="its library has its own rule",
         needs=lambda settings: len(ALGORITHMS[settings.algorithm].ties) > 1, told=_ties,
         column=SettingColumn(
-            title="Tie rule", tip="Which pair comes first when counts are equal", width=120, each="Tie Rule",
+            title="Tie rule", tip="Which pair comes first when counts are equal", width=114, each="Tie Rule",
         ),
     ),
     Setting(

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -24,7 +24,7 @@ from tokstudio.core.comparison.mixture import (
     MixtureTrial,
     parallel_of_work,
 )
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.plot.plot_view import ReadingPlot
@@ -32,7 +32,7 @@ from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.measuring.compared import ReadTexts
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
-from tokstudio.gui.state.training_plans import MixtureEntry, entries_of, weight_text
+from tokstudio.gui.state.training_plans import MixtureEntry, TrainingPlan, entries_of, weight_text, weights_text
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, DecimalField, NumberField, TicksField
@@ -45,6 +45,7 @@ _SIZE = QSize(620, 720)
 _USUAL_SIZE = 32_000
 _MOST = 1_000.0
 _LIST_HEIGHT = 84
+_BEST = 5  # trainings to compare
 _LANGUAGES = "Only those that are ticked count."
 _NOT_OURS = "Only trainings by TokStudio itself follow weights so fast: choose another algorithm in Configure."
 _GOALS = (
@@ -201,10 +202,20 @@ class _Searching:
 
 
 class GoalDialog(Dialog):
-    """Asks for a goal, searches, and sets the weights that were found; they can be undone."""
+    """Asks for a goal, searches, and sets the weights that were found; they can be undone.
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None) -> None:
+    `show_plans` shows several trainings, to be started together, with a remark.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        theme: Theme,
+        parent: QWidget | None,
+        show_plans: Callable[[Sequence[TrainingPlan], str], object],
+    ) -> None:
         super().__init__("Weights for a Goal", parent)
+        self._show_plans = show_plans
         self._session, self._corpus = session, session.corpus
         self._job = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
         self._reading = LatestJob(session.jobs, self, self._take_texts, self._fail, quiet=True)
@@ -234,9 +245,11 @@ class GoalDialog(Dialog):
         self.stop = push_button("&Stop", self._stop)
         self.start = push_button("&Find", self._find, is_main=True)
         self.use = push_button("&Use These Weights", self._use)
+        tip = "Train with the weights of the trainings nearest to the goal, to compare the tokenizers"
+        self.several = push_button("&Train the Best…", self._train_best, tip)
         self._close = push_button("Close", self.reject)
         self._fields = (self.goal, self.limit, self.size_field, self.texts, self.languages)
-        buttons = row(STRETCH, self._close, self.stop, self.start, self.use, spacing=8)
+        buttons = row(self.several, STRETCH, self._close, self.stop, self.start, self.use, spacing=8)
         numbers = row((self.limit, 1), (self.size_field, 1), spacing=24)
         above = self.goal, numbers, self.texts, self.languages
         self.fill(theme, _SIZE, *above, self.tabs, (views, 1), self.note, buttons)
@@ -303,7 +316,8 @@ class GoalDialog(Dialog):
             field.setEnabled(not busy)
         self.start.setEnabled(not busy and self._read is not None)
         self.stop.setEnabled(busy)
-        self.use.setEnabled(not busy and bool(self._searching.trials))
+        for button in (self.use, self.several):
+            button.setEnabled(not busy and bool(self._searching.trials))
         search = self._searching.search
         best = None if search is None else search.best
         mixed = entries_of(self._corpus.remaining)
@@ -358,6 +372,18 @@ class GoalDialog(Dialog):
         self._timer.stop()
         self._refresh()
         self.say(problem_of(error).text, "error")
+
+    def _train_best(self) -> None:
+        """Plans trainings with the weights nearest to the goal, in place of the dialog."""
+        search = self._searching.search
+        if search is None:
+            return
+        settings = self._session.training.settings.with_size(search.config.vocabulary_size)
+        trials, mixed = search.trials, entries_of(self._corpus.remaining)
+        weights = [[trials[n].weights[entry.places[0]] / ONCE for entry in mixed] for n in search.ranked[:_BEST]]
+        plans = [TrainingPlan(settings, weights=weights_text(each)) for each in weights]
+        self.accept()
+        self._show_plans(plans, "The weights of the trainings nearest to the goal.")
 
     def _use(self) -> None:
         search = self._searching.search

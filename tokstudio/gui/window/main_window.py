@@ -183,7 +183,7 @@ class MainWindow(QMainWindow):
         """Shows the dialog that searches weights for a goal."""
         from tokstudio.gui.dialogs.goal import GoalDialog
 
-        GoalDialog(self.session, self.theme, self).open()
+        GoalDialog(self.session, self.theme, self, self.show_train_several).open()
 
     def show_check_tokenizer(self) -> None:
         """Shows the dialog that looks for faults of a tokenizer."""

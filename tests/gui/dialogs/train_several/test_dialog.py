@@ -117,7 +117,7 @@ def test_each_row_has_weights_where_there_are_several_sources(qtbot, session, di
     assert dialog.isVisible()
     assert dialog.train_button.isEnabled()
     tip = dialog.model.index(0, WEIGHTS).data(Qt.ItemDataRole.ToolTipRole)
-    assert tip.endswith("empty for the weights in Corpus: Pasted text, de.")
+    assert tip.endswith("empty for the weights in Corpus: Pasted text 1, de 2.5.")
     for wrong, says in (("1", "1 weight for 2 texts"), ("1, two", "Weights are numbers with commas")):
         dialog.model.setData(dialog.model.index(0, WEIGHTS), wrong)
         assert dialog.note.text().startswith(f"Row 1: {says}")

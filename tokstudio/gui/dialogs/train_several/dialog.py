@@ -99,7 +99,7 @@ class CellEditors(QStyledItemDelegate):
             self.closeEditor.emit(box)
 
 
-_SIZE = QSize(940, 460)
+_SIZE = QSize(1000, 460)
 _EXPONENTS = (AS_THEY_ARE, 0.7, 0.5, 0.3, EQUAL)  # as of By Temperature
 _HELP = (
     "Each row becomes a run. Rows with the same pattern, base and sample follow each other, as they share one count of "

@@ -52,7 +52,7 @@ def _columns() -> Iterator[PlanColumn]:
             )
     yield PlanColumn("Corpus", "The share of the corpus, taken from all over it", "percent", 70, most=100, suffix=" %")
     tip = "How much each source counts, in order, with commas between them; empty for the weights in Corpus"
-    yield PlanColumn("Weights", tip, "weights", 80, is_text=True)
+    yield PlanColumn("Weights", tip, "weights", 94, is_text=True)
 
 
 COLUMNS = tuple(_columns())
@@ -171,10 +171,16 @@ class PlansModel(TableModel):
         return _text(value_of(plan, shown), shown) if _has(plan, shown) else _OFF
 
     def tip(self, row: int, column: int) -> str:
-        tip = COLUMNS[column].tip
-        if COLUMNS[column].field == "weights":
-            tip += f": {first_few([entry.name for entry in entries_of(self._corpus.sources)], _MOST_NAMED, str)}."
-        return self._problem_of(self.plans[row]) or tip
+        return self._problem_of(self.plans[row]) or self._tip_of(self.plans[row], COLUMNS[column])
+
+    def _tip_of(self, plan: TrainingPlan, column: PlanColumn) -> str:
+        """The tip of a column; of weights with each source, as a narrow column shows only the first."""
+        if column.field != "weights":
+            return column.tip
+        names = [entry.name for entry in entries_of(self._corpus.sources)]
+        weights = plan.weights.split(", ") if plan.weights else [""] * len(names)
+        each = [f"{name} {weight}".strip() for name, weight in zip(names, weights, strict=False)]
+        return f"{column.tip}: {first_few(each, _MOST_NAMED, str)}."
 
     def colour(self, row: int, column: int) -> str | None:
         """Marks a row that cannot be trained; its tip says why."""
