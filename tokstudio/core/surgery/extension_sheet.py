@@ -290,8 +290,11 @@ class _Question:
         What the bytes of a token become depends on nothing around them, so such a pre-token becomes the token.
         """
         new: list[int] = self._new.tolist()
-        spelled = (self._tokenizer.tokens[token] or b"" for token in new)
-        merges_of = {token: merges for merges, token in enumerate(spelled, 1)}
+        merges_of: dict[bytes, int] = {}
+        for merges, token in enumerate(new, 1):
+            merges_of[self._tokenizer.tokens[token] or b""] = merges
+            if merges % _PIECE == 0:
+                yield Progress(_PHASE, merges, len(new))
         found: list[int] = []
         start = 0
         for number, end in enumerate(table.ends.tolist()):
