@@ -16,7 +16,7 @@ from tests.core.reference import assert_recounted, named_pattern, pre_tokens, tr
 from tests.core.texts import config_by_name, document, patient
 from tests.core.training.rooms import in_room, rooms
 from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
-from tokstudio.core.algorithms.common.languages import matching_texts
+from tokstudio.core.algorithms.common.languages import matching_texts, text_of_each
 from tokstudio.core.base.errors import MissingCharacterError
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import TIE_BREAKS, ParityAware
@@ -293,3 +293,12 @@ def test_the_tie_rule_is_that_of_the_algorithm():
 )
 def test_parallel_texts_are_found_by_name(names, given, found):
     assert matching_texts(names, given) == found
+
+
+def test_several_texts_of_a_language_have_the_same_parallel_text():
+    codes = ["deu_Latn", "eng_Latn", "zho_Hans", "zho_Hant", "fra", "French"]
+    names = ["de.txt", "deu_Latn", "German", "de.txt", "en.csv", "zho_Hans.txt", "zh.txt", "fra.txt", "fr.txt", "notes"]
+    found = text_of_each(names, codes)
+    assert found == {name: text for one in names for name, text in matching_texts([one], codes).items()}
+    assert [found.get(name) for name in ("de.txt", "German", "zho_Hans.txt")] == ["deu_Latn", "deu_Latn", "zho_Hans"]
+    assert (found.get("fra.txt"), found.get("fr.txt"), found.get("notes")) == ("fra", None, None)

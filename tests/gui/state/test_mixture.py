@@ -12,9 +12,11 @@ from tokstudio.gui.state.training_plans import (
     AS_THEY_ARE,
     EQUAL,
     MOST,
+    by_content,
     by_temperature,
     entries_of,
     has_mixture,
+    may_have_content,
     shares,
     weight_text,
     with_weight,
@@ -64,6 +66,33 @@ def test_at_exponent_one_everything_counts_once_and_others_stay_within_the_limit
     assert by_temperature(sources, entries_of(sources), AS_THEY_ARE) == (1000, 1000, 1000)
     sources = (source(1), source(100_000), source(0))
     assert by_temperature(sources, entries_of(sources), EQUAL) == (MOST, 1000, 1000)
+
+
+def test_equal_content_has_equal_weighted_bytes_by_byte_premiums():
+    sources = (source(9000), source(40_000), source(500, "x", "box"), source(700, "y", "box"), source(800), source(0))
+    mixed = entries_of(sources)
+    parallel = [100, 250, 120, None, 100]
+    weights = by_content(mixed, (3000, 2000, 1000, 1000, 7000, 5000), parallel)
+    contents = [
+        sum(sources[place].bytes * weights[place] for place in entry.places) / size
+        for entry, size in zip(mixed[:3], parallel, strict=False)
+    ]
+    assert contents == pytest.approx([contents[1]] * 3, rel=1e-3)
+    assert weights[1] == 1000, "the text that says most counts once"
+    assert weights[2] == weights[3], "an entry has one weight"
+    assert weights[4:] == (7000, 5000), "without a language or without text, the weight stays"
+    assert by_content(mixed, weights, [None] * 5) == weights
+    far = (source(1), source(100_000))
+    assert by_content(entries_of(far), (1, 1), [1, 1]) == (MOST, 1000)
+
+
+def test_equal_content_needs_two_texts_in_languages_of_the_parallel_texts():
+    codes = ("deu_Latn", "eng_Latn")
+    named = [source(1, name) for name in ("de.txt", "notes.txt", "en.txt")]
+    assert may_have_content(named, codes)
+    assert not may_have_content(named[:2], codes)
+    assert may_have_content(named[:2], ()), "they are not known yet"
+    assert not may_have_content([replace(each, group="folder") for each in named], codes)
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,7 @@ _MENUS: dict[str, str] = {
     ">Sa&mples sample_article sample_scripts sample_python sample_rubbish - "
     "sample_train_article sample_train_scripts sample_train_python sample_train_rubbish < - "
     "change_columns >Encodin&g < reload_source remove_source clear_corpus - "
-    ">Mi&xture weights_as_they_are weights_equal weights_by_temperature weights_for_goal < "
+    ">Mi&xture weights_as_they_are weights_equal weights_by_temperature weights_by_content weights_for_goal < "
     ">L&eft_Out leave_nothing_out save_left_out_csv < - search_corpus save_explored_csv",
     "&Train": "train train_on_sample train_anyway train_several continue_run - pause step hurry stop cancel_queue - "
     ">Base_To&kens_and_Parallel_Texts load_base_tokens base_tokens_of_corpus - "

@@ -15,20 +15,29 @@ from PySide6.QtWidgets import QApplication, QWidget
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES, sample_parts, sample_rows, sample_text
+from tokstudio.core.base.wording import first_few
 from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_files_work, open_parallel_work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import hold_out_work
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.alphabet import corpus_characters_work, read_base_vocabulary_work
 from tokstudio.gui.commands.actions import Action, Window
 from tokstudio.gui.session import availability
 from tokstudio.gui.session.common import source_jobs
 from tokstudio.gui.session.common.corpus import sample_title
+from tokstudio.gui.session.measuring.compared import ReadTexts, TextSet
 from tokstudio.gui.session.measuring.measurers import ChosenText
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import Problem, problem_of
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.training_plans import by_temperature, entries_of
+from tokstudio.gui.state.training_plans import (
+    by_content,
+    by_temperature,
+    entries_of,
+    languages_of_entries,
+    may_have_content,
+)
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.widgets.file_dialogs import Choosers
@@ -36,6 +45,7 @@ from tokstudio.gui.widgets.file_dialogs import Choosers
 # --- Actions that choose the text that runs and opened tokenizers are measured on -------------------------------------
 
 _BEGINNING = 24  # characters of the text in its name
+_NAMED = 4  # sources in a message
 
 
 class MeasureCommands(QObject):
@@ -201,6 +211,28 @@ class Commands(QObject):
         """Sets weights for which the shares of the sources are in proportion to size ** exponent."""
         corpus = self._session.corpus
         corpus.set_weights(by_temperature(corpus.remaining, entries_of(corpus.remaining), exponent))
+
+    def weigh_by_content(self) -> None:
+        """Reads the parallel texts, and sets weights with which the sources say equally much."""
+        texts, sources = self._session.comparison.parallel, self._session.corpus.remaining
+        self._session.jobs.start(texts.read, partial(self._weigh_by_content, texts, sources))
+
+    def _weigh_by_content(self, texts: TextSet, sources: tuple[Source, ...], read: ReadTexts) -> None:
+        corpus, jobs = self._session.corpus, self._session.jobs
+        if corpus.remaining != sources:
+            jobs.refuse("The corpus has changed meanwhile: its weights stay.")
+            return
+        mixed, sizes = entries_of(sources), {source.name: source.bytes for _, source in read.named}
+        if not may_have_content(sources, tuple(sizes)):
+            jobs.refuse(
+                f"Fewer than two sources are in a language of {texts.title}: name them like these, such as de.txt."
+            )
+            return
+        codes = languages_of_entries(tuple(entry.name for entry in mixed), tuple(sizes))
+        corpus.set_weights(by_content(mixed, corpus.weights, [sizes.get(code or "") for code in codes]))
+        others = [entry.name for entry, code in zip(mixed, codes, strict=True) if code is None]
+        kept = f" Of no language there, so with the same weight as before: {first_few(others, _NAMED)}." * bool(others)
+        jobs.tell(f"The sources say equally much, by the bytes of {texts.title}.{kept}")
 
     def play_sample(self, key: str) -> None:
         """Trains on a sample as `train_sample` does; the first time, so slowly that one can watch."""

@@ -113,6 +113,10 @@ def list_actions(
         Action("weights_by_temperature", "By &Temperature…",
             "Weight the sources so that their shares are in proportion to a power of their sizes.",
             lambda: window.corpus.ask_temperature(), obstacle=availability.no_mixture),
+        Action("weights_by_content", "Equal &Content",
+            "Weight the sources so that each says equally much, as far as parallel texts tell the bytes that a "
+            "language needs.",
+            commands.weigh_by_content, obstacle=availability.no_content),
         Action("weights_for_goal", "Find for a &Goal…",
             "Search weights with which a training reaches a goal on parallel texts, such as a worst premium.",
             window.show_goal, obstacle=availability.no_mixture),

@@ -15,7 +15,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.session.training.control import BY_LIBRARY
 from tokstudio.gui.state.problems import is_data_set
 from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.training_plans import has_mixture
+from tokstudio.gui.state.training_plans import has_mixture, may_have_content
 
 Obstacle = Callable[[Session], str | None]
 
@@ -36,6 +36,12 @@ nothing_to_redo = _unless(lambda s: s.history.redo_text, "There is nothing to re
 
 no_corpus = _unless(lambda s: s.corpus.sources, "The corpus is empty.")
 no_mixture = _unless(lambda s: has_mixture(s.corpus.sources), "The corpus has only one source.", no_corpus)
+no_content = _unless(
+    lambda s: may_have_content(s.corpus.remaining, s.comparison.parallel_languages),
+    "Fewer than two sources are in a language of the parallel texts: name them like these, such as de.txt, or open "
+    "others in Compare.",
+    no_mixture,
+)
 as_they_are = _unless(lambda s: set(s.corpus.weights) != {ONCE}, "All sources count once.", no_mixture)
 nothing_left_out = _unless(
     lambda s: len(s.corpus.left) or s.corpus.is_leaving_out, "Nothing is left out of the corpus.", no_corpus

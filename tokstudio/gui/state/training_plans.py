@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
+from tokstudio.core.algorithms.common.languages import text_of_each
 from tokstudio.core.algorithms.common.prepare_corpus import CountedText
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.wording import first_few, shown
@@ -78,6 +79,44 @@ def by_temperature(sources: Sequence[Source], mixed: Sequence[MixtureEntry], exp
         for place in entry.places:
             weights[place] = min(round(ONCE * weight), MOST)
     return tuple(weights)
+
+
+@lru_cache(maxsize=8)
+def languages_of_entries(names: tuple[str, ...], codes: tuple[str, ...]) -> tuple[str | None, ...]:
+    """The code of the language of each entry, by their names; None where the names do not tell."""
+    found = text_of_each(names, codes)
+    return tuple(found.get(name) for name in names)
+
+
+def may_have_content(sources: Sequence[Source], codes: tuple[str, ...]) -> bool:
+    """Whether at least two entries are in languages with these codes, so that `by_content` makes a difference.
+
+    Codes that are not known yet may be theirs.
+    """
+    names = tuple(name for name, _ in dict.fromkeys(entries(sources)))
+    return not codes or sum(code is not None for code in languages_of_entries(names, codes)) > 1
+
+
+def by_content(
+    mixed: Sequence[MixtureEntry], weights: Sequence[int], parallel_bytes: Sequence[int | None]
+) -> tuple[int, ...]:
+    """Weights of all sources with which the weighted entries say equally much: bytes by the byte premium are equal.
+
+    The byte premium of a language is by how much more bytes it needs for the same text (Arnett et al. 2024,
+    arXiv 2403.00686). The entry that says most counts once, the others more often, but not more than 1,000 times. The
+    weights of entries without text or without a language stay.
+
+    Args:
+        mixed: The entries.
+        weights: The weights of all sources before.
+        parallel_bytes: Of each entry, the bytes of the parallel text in its language; None where there is none.
+    """
+    contents = [entry.bytes / size if size else 0.0 for entry, size in zip(mixed, parallel_bytes, strict=True)]
+    most, found = max(contents, default=0.0), list(weights)
+    for entry, content in zip(mixed, contents, strict=True):
+        for place in entry.places if content else ():
+            found[place] = min(round(ONCE * most / content), MOST)
+    return tuple(found)
 
 
 def weight_text(weight: int) -> str:

@@ -15,10 +15,12 @@ from PySide6.QtWidgets import QApplication
 
 from tests.gui.conftest import docked
 from tests.gui.person import PATIENCE, at_window, quiet
+from tokstudio.core.base.resources import resource
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.panes.corpus.mixture import TemperatureDialog, nearest_step
 from tokstudio.gui.panes.corpus.pane import CorpusPane
+from tokstudio.gui.session.measuring.compared import parallel_set
 from tokstudio.gui.state.training_plans import MOST, by_temperature, entries_of
 from tokstudio.gui.state.training_settings import Settings
 
@@ -218,6 +220,52 @@ def test_the_story_in_eight_scripts_is_eight_sources_and_is_replaced_whole_with_
     qtbot.mouseClick(window.notices.act_button, Qt.MouseButton.LeftButton)
     assert window.session.corpus.sources[:-1] == parts
     assert window.session.corpus.sources[-1].name == "mine.txt"
+    quiet(qtbot, window)
+
+
+@at_window()
+def test_equal_content_follows_the_bytes_of_parallel_texts_and_says_what_it_cannot_weigh(
+    qtbot, unstyled, window, tmp_path
+):
+    corpus, action = window.session.corpus, window.actions_by_id["weights_by_content"]
+    told = []
+    window.session.jobs.told.connect(told.append)
+    window.session.jobs.refused.connect(told.append)
+    assert not action.isEnabled()
+    texts = (("de.txt", LATIN * 3), ("ru.txt", CYRILLIC), ("notes.txt", "x y z"))
+    corpus.set_sources(tuple(Source.from_texts([text], name) for name, text in texts))
+    corpus.set_weights((1000, 1000, 500))
+    assert action.isEnabled()
+    action.trigger()
+    qtbot.waitUntil(lambda: corpus.weights != (1000, 1000, 500), timeout=PATIENCE)
+    story = (resource(f"corpora/story/{code}.txt").read_bytes() for code in ("deu_Latn", "rus_Cyrl"))
+    sizes = [sum(map(len, text.splitlines())) for text in story]
+    contents = [corpus.sources[n].bytes * corpus.weights[n] / sizes[n] for n in range(2)]
+    assert contents[0] == pytest.approx(contents[1], rel=1e-3)
+    assert corpus.weights[2] == 500
+    assert any('Of no language there, so with the same weight as before: "notes.txt".' in text for text in told)
+    window.session.history.undo()
+    assert corpus.weights == (1000, 1000, 500)
+    quiet(qtbot, window)
+    # An opened set serves, and is known to have none of the languages only after it was read.
+    for name in ("fra", "ita"):
+        (tmp_path / f"{name}.txt").write_text("a\nb\n")
+    window.session.comparison.add_texts(parallel_set(tmp_path))
+    assert window.session.comparison.parallel.title == tmp_path.name
+    qtbot.waitUntil(action.isEnabled, timeout=PATIENCE)
+    action.trigger()
+    fewer = f"Fewer than two sources are in a language of {tmp_path.name}"
+    qtbot.waitUntil(lambda: any(fewer in text for text in told), timeout=PATIENCE)
+    assert corpus.weights == (1000, 1000, 500)
+    quiet(qtbot, window)
+
+
+@at_window()
+def test_equal_content_is_grey_where_the_names_tell_no_language(qtbot, unstyled, window):
+    window.session.corpus.set_sources(tuple(Source.from_texts(["a"], name) for name in ("one.txt", "de.txt")))
+    action = window.actions_by_id["weights_by_content"]
+    assert not action.isEnabled()
+    assert "Fewer than two sources are in a language of the parallel texts" in action.statusTip() + action.toolTip()
     quiet(qtbot, window)
 
 

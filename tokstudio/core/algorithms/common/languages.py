@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import PurePath
@@ -141,7 +142,7 @@ def matching_texts(names: Sequence[str], texts: Sequence[str]) -> dict[str, str]
     They have the same name, but for the ending of a file, or are codes of one language: `de.txt` and `deu_Latn`.
     """
     texts_by_name: dict[str, str] = {}
-    for same in (str, _stem, _language):
+    for same in _SAME:
         of_text: dict[str, list[str]] = {}
         for text in texts:
             if text not in texts_by_name.values():
@@ -154,12 +155,27 @@ def matching_texts(names: Sequence[str], texts: Sequence[str]) -> dict[str, str]
     return texts_by_name
 
 
+def text_of_each(names: Iterable[str], texts: Sequence[str]) -> dict[str, str]:
+    """The same for each name by itself, as a corpus may have several texts of a language."""
+    found: dict[str, str] = {}
+    by_key = [(same, Counter(map(same, texts)), {same(text): text for text in texts}) for same in _SAME]
+    for name in dict.fromkeys(names):
+        for same, times, text_of in by_key:
+            if times[key := same(name)] == 1:
+                found[name] = text_of[key]
+                break
+    return found
+
+
 def _stem(name: str) -> str:
     return PurePath(name).stem
 
 
 def _language(name: str) -> str:
     return language_name(_stem(name))
+
+
+_SAME = str, _stem, _language  # names mean the same where one of these gives the same, the first first
 
 
 def _by_entry(what: str, pairs: Pairs[_T], names: Sequence[str]) -> dict[int, _T]:

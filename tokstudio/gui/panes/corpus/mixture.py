@@ -199,7 +199,10 @@ class WeightRow(QWidget):
         self.share.setFont(self._theme.tabular_font())
 
 
-ACTIONS = ("weights_as_they_are", "weights_equal", "weights_by_temperature", "weights_for_goal")
+ACTIONS = (
+    *("weights_as_they_are", "weights_equal", "weights_by_temperature", "weights_by_content"),
+    "weights_for_goal",
+)
 _MOST = 64  # entries with a row
 _LIVE = "The run follows the weights."
 _BUSY = "The run follows the weights …"

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tokstudio.core.algorithms.common.languages import languages_in, matching_texts
+from tokstudio.core.algorithms.common.languages import languages_in, text_of_each
 from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, ByteTokenizer, WordTokenizer
 from tokstudio.core.analysis.token_store import TokenCounts, TokenStore
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.resources import resource
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.counts import counts_work, part_work
 from tokstudio.core.comparison.figures import Cell, Compared
@@ -50,8 +51,7 @@ class ReadTexts:
     def in_languages_of(self, corpus: Corpus) -> list[tuple[str, Source]]:
         """Of parallel texts, those in languages that a corpus has text of; all where these are fewer than two."""
         codes = [source.name for _, source in self.named]
-        # One after another, as a corpus may have several texts of a language.
-        there = {code for name in languages_in(corpus) for code in matching_texts([name], codes).values()}
+        there = set(text_of_each(languages_in(corpus), codes).values())
         kept = [(name, source) for name, source in self.named if source.name in there]
         return kept if len(kept) > 1 else list(self.named)
 
@@ -66,6 +66,7 @@ class TextSet:
     read: Callable[[], Work[ReadTexts]]
     is_parallel: bool = False  # whether all have the same lines, in different languages
     paths: tuple[Path, ...] = ()  # the files and folders that were opened for it; none for other sets
+    languages: tuple[str, ...] = ()  # the codes of parallel texts, where they are known before they are read
 
     @property
     def as_plain(self) -> dict[str, Json]:
@@ -82,7 +83,9 @@ class TextSet:
 def story_set() -> TextSet:
     """Our own story, in many languages."""
     meaning = "Twenty sentences of our own, the same in each language."
-    return TextSet("story", "Our story in 31 languages", meaning, partial(_parallel_work, story_work), is_parallel=True)
+    codes = tuple(sorted(path.stem for path in resource("corpora/story").iterdir()))
+    read = partial(_parallel_work, story_work)
+    return TextSet("story", "Our story in 31 languages", meaning, read, is_parallel=True, languages=codes)
 
 
 def parallel_set(path: Path) -> TextSet:

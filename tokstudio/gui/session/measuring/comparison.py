@@ -118,6 +118,20 @@ class ComparisonState(QObject):
         return [each for each in self._sets.opened if each.paths]
 
     @property
+    def parallel(self) -> TextSet:
+        """The parallel texts that serve elsewhere: the chosen set, else the one opened last, else our story."""
+        parallel = [texts for texts in self.sets if texts.is_parallel]
+        return self.texts if self.texts in parallel else parallel[-1]
+
+    @property
+    def parallel_languages(self) -> tuple[str, ...]:
+        """The codes of the languages of `parallel`; none before these are known."""
+        texts, rows = self.parallel, self.rows
+        if texts is self.texts and rows is not None:
+            return tuple(row.source.name for row in rows)
+        return texts.languages
+
+    @property
     def columns(self) -> tuple[ComparedColumn, ...]:
         """The tokenizers of the table: the runs that are shown, then simple ones."""
         of_runs: dict[_RunState, ComparedColumn] = {}
