@@ -68,7 +68,7 @@ PICTURES = {
     "merges": Picture("merges", 420, 330, 16),
     "curve": Picture("compression", 420, 300, 312),
     "why": Picture("why", 420, 380, 30, _ask_why),
-    "sizes": Picture("sizes", 480, 300),
+    "sizes": Picture("sizes", 480, 390),
     "japanese": Picture("text", 420, 400, 744, lambda studio: studio.session.view.set_text(JAPANESE)),
     "pattern": Picture("configure", 420, 420, 744, _choose_pattern),
     "origin": Picture("token", 420, 360, 744, _look_at_origin),

@@ -64,7 +64,7 @@ def test_each_source_has_a_curve_and_the_size_with_what_the_base_has(qtbot, sess
     assert session.view.playhead == 5
 
 
-def test_another_base_is_that_of_compare_too_and_some_sizes_are_beyond_the_end(qtbot, session, page):
+def test_another_base_is_that_of_compare_too_and_some_sizes_are_beyond_the_end(qtbot, session, pane, page):
     wait_for(qtbot, page, "de", "en")
     merges = len(session.runs.active)
     session.view.set_playhead(merges)
@@ -75,6 +75,13 @@ def test_another_base_is_that_of_compare_too_and_some_sizes_are_beyond_the_end(q
     assert page.answer.text().endswith(f"Even all {256 + merges} tokens are too few for en to have that.")
     click(qtbot, page.table, 1)
     assert session.view.playhead == merges, "there is no place to go to"
+    pane.hide()
+    session.comparison.choose_base("en")
+    pane.show()
+    assert column_texts(page.model, TEXT) == ["de", "en (base)"]
+    session.comparison.choose_base("de")
+    page.show_run(session.runs.active)
+    page.table.setCurrentIndex(page.model.index(1, 0))
     page.table.copy()
     run, answer, _, *rows = QGuiApplication.clipboard().text().split("\n")
     assert (run, answer) == (session.runs.active.sized_name(), page.answer.text())
@@ -85,6 +92,10 @@ def test_parallel_texts_are_compared_by_tokens_per_line(qtbot, session, page):
     named = finish(story_set().read()).named
     two = [(name, source) for name, source in named if name.startswith(("English", "German"))]
     page.texts.setCurrentIndex(1)
+    assert page.texts.value.title == "Our story in 31 languages"
+    # The sets of a project are others, but of the same texts.
+    session.comparison.restore({})
+    page.show_run(session.runs.active)
     assert page.texts.value.title == "Our story in 31 languages"
     # Those of the corpus, of which the names tell the language.
     wait_for(qtbot, page, *(name for name, _ in two))

@@ -126,7 +126,7 @@ class ByTextPage(QWidget):
         self._session, self._theme = session, theme
         self._run: StudioRun | None = None
         self._curves: SourceCurves | None = None
-        self._chosen: TextSet | None = None  # the texts that the user has chosen; None for the sources
+        self._chosen = ""  # the key of the texts that the user has chosen; "" for the sources
         self._first = 0  # the x of the curves before any merge
         self.texts, self.base = named(ChoiceBox([_SOURCES]), "Texts"), named(ChoiceBox([]), "Base")
         self.texts.setToolTip("The texts that are measured; other parallel texts are opened in Compare")
@@ -198,7 +198,7 @@ class ByTextPage(QWidget):
         if run is not None and has_sources(run):
             choices.insert(0, _SOURCES)
         if [choice.value for choice in choices] != [choice.value for choice in self.texts.choices]:
-            self.texts.show_choices(choices, self._chosen)
+            self.texts.show_choices(choices, next((texts for texts in sets if texts.key == self._chosen), None))
 
     def _show(self) -> None:
         """Shows the curves, or why there are none."""
@@ -212,9 +212,8 @@ class ByTextPage(QWidget):
             waits = "" if run is None else problem or (_NOT_YET if run.ended is None else "Measuring the texts…")
             self.empty.label.setText(waits or _EMPTY)
             self._drop()
-        elif curves is not self._curves:
+        elif self._list_bases(curves) or curves is not self._curves:
             self._curves = curves
-            self._list_bases(curves)
             self._draw(run, curves)
         else:
             self.show_playhead()
@@ -226,10 +225,12 @@ class ByTextPage(QWidget):
         for key in list(self.plot.content.curves):
             self.plot.remove_curve(key)
 
-    def _list_bases(self, curves: SourceCurves) -> None:
-        names, chosen = list(curves.names), self._session.comparison.base
-        self.base.show_choices([Choice(name, name, "") for name in names], None)
-        self.base.choose(chosen if chosen in names else next(filter(_is_english, names), names[0]))
+    def _list_bases(self, curves: SourceCurves) -> bool:
+        """Lists the texts as bases, and chooses that of Compare; returns whether it is another one than before."""
+        names, chosen, before = curves.names, self._session.comparison.base, self.base.value
+        base = chosen if chosen in names else next(filter(_is_english, names), names[0])
+        self.base.show_choices([Choice(name, name, "") for name in names], base)
+        return base != before
 
     def _draw(self, run: StudioRun, curves: SourceCurves) -> None:
         """Draws a curve for each text; that of the base is the active one."""
@@ -271,7 +272,7 @@ class ByTextPage(QWidget):
     # ---- user actions
 
     def _choose_texts(self) -> None:
-        self._chosen = self.texts.value
+        self._chosen = "" if self.texts.value is None else self.texts.value.key
         self._drop()
         self.show_run(self._run)
 

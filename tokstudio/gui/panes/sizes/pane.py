@@ -24,7 +24,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number
 from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel, named, paragraph_label, plain, set_word
-from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, row, stacked
+from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, row, set_tab_order, stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 from tokstudio.version import __version__
 
@@ -80,6 +80,7 @@ class SizesPane(Pane):
         self.tabs = HeaderTabs("Views of the sizes", _TABS)
         self.tabs.currentChanged.connect(self._turn)
         self.header.insertWidget(1, self.tabs)
+        set_tab_order(self.tabs, self.table, self.model_width, self.tied)
         self._later = QTimer(self, singleShot=True, interval=_LATER)
         self._later.timeout.connect(self.catch_up)
         self.table.chosen.connect(self._go_to)
