@@ -14,6 +14,7 @@ from tests.cli.fifty import FIFTY
 from tokstudio import ByteTokenizer, Corpus, Tokenizer, TrainingConfig, load, train
 from tokstudio import compare as compare_in_core
 from tokstudio.core.base.progress import finish
+from tokstudio.core.comparison.intervals import NOT_DRAWN
 from tokstudio.core.comparison.table import SIGNS
 from tokstudio.core.project import Project, ProjectRun, keep_changed_work, open_work, save_work
 
@@ -73,6 +74,9 @@ def test_intervals_stand_in_every_form_and_few_lines_are_said(write, run):
     ends = run(0, f"{words} --json").json["intervals"]["figures"]["tokens_per_line"]
     assert f"[{ends[0][0][0]:.1f}, {ends[0][0][1]:.1f}]" in long
     assert ends[1] == [[None, None]] * 2
+    assert NOT_DRAWN in told.err
+    run(0, words.replace("compare", "report") + " --out report.html")
+    assert f">[{ends[0][0][0]:.1f}, {ends[0][0][1]:.1f}]<" in Path("report.html").read_text(encoding="utf-8")
     for form in ("--markdown", "--latex"):
         assert f"[{ends[0][0][0]:.1f}, {ends[0][0][1]:.1f}]" in run(0, f"{words} {form} --figure tokens_per_line").out
     assert "--intervals: none is known of tokens" in run(1, f"{words} --figure tokens").err

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
@@ -23,7 +24,7 @@ from tokstudio.core.base.wording import printable, shown
 from tokstudio.core.comparison.comparison import Comparison, compare_work
 from tokstudio.core.comparison.differences import Differences, diff_work
 from tokstudio.core.comparison.engines import EngineTable, OpenedFiles, engines_work
-from tokstudio.core.comparison.intervals import INTERVALS, Resampling, few_lines_note
+from tokstudio.core.comparison.intervals import INTERVALS, Resampling
 from tokstudio.core.comparison.parallel_set import open_parallel_files_work, open_parallel_work
 from tokstudio.core.comparison.report.report import origin_work, report_work
 from tokstudio.core.comparison.table import plain_text
@@ -87,7 +88,8 @@ def compare(arguments: argparse.Namespace, console: Console) -> int:
     else:
         put(sys.stdout, plain_text(tables))
         if level is not None:
-            console.say(" ".join(filter(None, (f"{Resampling(level)}.", few_lines_note(comparison.measured)))))
+            notes = (comparison.notes_of_intervals(Resampling(level), table.figure.name) for table in tables)
+            console.say(" ".join(dict.fromkeys(chain.from_iterable(notes))))
     return _told(comparison, console)
 
 
@@ -200,7 +202,8 @@ def report(arguments: argparse.Namespace, console: Console) -> int:
     texts, _ = _read(texts_of(arguments, arguments.texts), arguments.parallel, console)
     base, against = _base(texts, arguments.base, arguments.parallel), _against(opened, arguments.against)
     comparison = _compared(opened, texts, base, against, console)
-    page = console.finish(report_work(comparison, origins, datetime.now().astimezone()))
+    level = 0.95 if arguments.intervals else None
+    page = console.finish(report_work(comparison, origins, datetime.now().astimezone(), level=level))
     console.finish(write_files({arguments.out: [page.encode()]}))
     console.say(f"Wrote {file_name(arguments.out)}.")
     return _told(comparison, console)

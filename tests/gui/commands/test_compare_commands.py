@@ -14,6 +14,7 @@ from PySide6.QtGui import QGuiApplication
 from tokstudio import __version__, compare
 from tokstudio.core.analysis.token_store import hash_work
 from tokstudio.core.base.progress import finish
+from tokstudio.core.comparison.intervals import NOT_DRAWN
 from tokstudio.gui.commands.compare_commands import CompareCommands
 from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.session.availability import no_intervals, nothing_compared
@@ -180,6 +181,8 @@ def test_intervals_are_shown_in_tips_and_dots_and_copied_where_they_are_asked_fo
     model = pane.matrix.model
     assert f"Interval: {said}" in model.tip(0, 1)
     assert "Interval" not in model.tip(1, 1)
+    assert NOT_DRAWN in pane.meaning.text()
+    assert NOT_DRAWN in pane.matrix.summary_model.tip(0, 0)
     assert (
         "resamples, seed 0. No interval where a text has fewer than 10 lines: short has 1 line." in pane.meaning.text()
     )
@@ -187,6 +190,10 @@ def test_intervals_are_shown_in_tips_and_dots_and_copied_where_they_are_asked_fo
     clipboard.clear()
     made.copy_latex()
     qtbot.waitUntil(lambda: said in clipboard.text())
+    reports, _ = commands(session, tmp_path, tmp_path / "with.html")
+    reports.save_report()
+    qtbot.waitUntil(lambda: (tmp_path / "with.html").exists() and not session.jobs.running)
+    assert said in (tmp_path / "with.html").read_text(encoding="utf-8")
     state.choose_figure("tokens_per_line")
     qtbot.waitUntil(lambda: state.comparison.known_intervals("tokens_per_line") is not None)
     state.choose_figure("fertility")

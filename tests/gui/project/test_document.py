@@ -88,6 +88,7 @@ def test_the_texts_of_compare_come_back_and_missing_ones_are_said(qtbot, monkeyp
         compare.choose_base("German deu_Latn")
         compare.set_own_words("cat hat")
         compare.set_simple({"Bytes"})
+        compare.show_intervals(True)
         behind.save(project)
         assert not behind.projects.modified
 
@@ -108,6 +109,8 @@ def test_the_texts_of_compare_come_back_and_missing_ones_are_said(qtbot, monkeyp
         assert [each.title for each in compare.sets[4:]] == ["notes \ufffd.txt", "story"]
         assert (compare.figure, compare.base, compare.own_words) == ("premium", "German deu_Latn", "cat hat")
         assert compare.simple == {"Bytes"}
+        assert compare.intervals
+        assert window.actions_by_id["show_intervals"].isChecked()
         assert not window.projects.modified
         assert not window.messages.isVisible()
         window.compare.texts.setCurrentIndex(4)
@@ -127,6 +130,8 @@ def test_the_texts_of_compare_come_back_and_missing_ones_are_said(qtbot, monkeyp
         finish(save_work(replace(kept, state=state), tmp_path / "earlier.tokstudio"))
         open_and_show(tmp_path / "earlier.tokstudio", [book.name])
         assert len(compare.sets) == 4
+        assert not compare.intervals
+        assert not window.actions_by_id["show_intervals"].isChecked()
 
     at_a_session(qtbot, save, [book])
     assert at_the_window(monkeypatch, reopen) == 0
@@ -136,7 +141,8 @@ def test_the_texts_of_compare_come_back_and_missing_ones_are_said(qtbot, monkeyp
     "kept",
     [
         7,
-        {"sets": 1, "texts": [], "figure": ["x"], "base": 1, "against": {}, "simple": "Bytes", "words": 4},
+        {"sets": 1, "texts": [], "figure": ["x"], "base": 1, "against": {}, "simple": "Bytes", "intervals": 1},
+        {"words": 4},
         {"sets": [None, {}, {"parallel": 1, "paths": ["a"]}, {"parallel": True, "paths": ["a", "b"]}], "figure": "no"},
         {"sets": [{"parallel": False, "paths": [7, "", "a\0b"]}, {"parallel": False, "paths": "abc"}], "simple": [[]]},
     ],

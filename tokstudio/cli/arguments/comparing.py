@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tokstudio.cli.arguments import parser as shared
@@ -85,12 +85,7 @@ def compare(words: Sequence[str]) -> argparse.Namespace:
         help=f"a figure to show: {', '.join(FIGURES)}; may be repeated (default: bytes_per_token; for --json and "
         "--csv all that have a number, but those after crosses_characters, which encode the texts once more)",
     )
-    add(
-        "--intervals",
-        action="store_true",
-        help="95 %% intervals of bytes_per_token, tokens_per_line, premium and Gini, by 1,000 resamples of the lines; "
-        "a text needs 10 lines",
-    )
+    _add_intervals(add)
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="print everything as one JSON object")
     forms.add_argument("--markdown", action="store_true", help="print tables in Markdown")
@@ -105,8 +100,18 @@ def report(words: Sequence[str]) -> argparse.Namespace:
     parser = shared.new_parser("tokstudio report", _REPORT_TEXT, shared.EXIT_CODES)
     _add_compared(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the page to write, such as a.html")
+    _add_intervals(parser.add_argument)
     shared.add_quiet(parser)
     return _checked_compared(parser, words)
+
+
+def _add_intervals(add: Callable[..., object]) -> None:
+    add(
+        "--intervals",
+        action="store_true",
+        help="95 %% intervals of bytes_per_token, tokens_per_line, premium and Gini, by 1,000 resamples of the lines; "
+        "a text needs 10 lines",
+    )
 
 
 def diff(words: Sequence[str]) -> argparse.Namespace:

@@ -35,6 +35,8 @@ from tokstudio.core.comparison.figures import (
 )
 from tokstudio.core.comparison.intervals import (
     INTERVALS,
+    NOT_DRAWN,
+    OF_GREATEST,
     Resampling,
     few_lines_note,
     intervals_work,
@@ -292,7 +294,7 @@ class Comparison:
         learned = tuple(not isinstance(each.tokenizer, SimpleTokenizer) for each in self.compared)
         ranked = learned if any(learned) else (True,) * len(learned)
         of_premium = self.premium_note if name == "premium" else ""
-        of_intervals = () if resampling is None else self.notes_of_intervals(resampling)
+        of_intervals = () if resampling is None else self.notes_of_intervals(resampling, name)
         notes = tuple(filter(None, (figure.note, of_premium, self._note_of_losses(ranked), *of_intervals)))
         names, of_cells = tuple(each.sized_name for each in self.compared), (self.loses_text, self.trained_on)
         rows = self.texts, values, known_rows, ranked, units
@@ -424,9 +426,11 @@ class Comparison:
         ]
         return (*facts, ("versions", ", ".join(versions())))
 
-    def notes_of_intervals(self, resampling: Resampling) -> tuple[str, ...]:
-        """How intervals are made, and which texts have none because of few lines, a sentence each."""
-        return tuple(filter(None, (f"{resampling}.", few_lines_note(self.measured))))
+    def notes_of_intervals(self, resampling: Resampling, name: str) -> tuple[str, ...]:
+        """How the intervals of a figure are made, and what has none for which reason, a sentence each."""
+        of_all = len(self.measured) > 1 and not np.isnan(self.totals(name, encode=False)).all()
+        of_rows = NOT_DRAWN if of_all else "", OF_GREATEST if name == "premium" else ""
+        return tuple(filter(None, (f"{resampling}.", few_lines_note(self.measured), *of_rows)))
 
     def __repr__(self) -> str:
         return f"<Comparison: {several(len(self.compared), 'tokenizer')}, {several(len(self.measured), 'text')}>"

@@ -24,6 +24,9 @@ from tokstudio.core.comparison.texts import ComparedText
 
 INTERVALS = ("bytes_per_token", "tokens_per_line", "premium", "gini")  # the figures that have intervals
 LEAST_LINES = 10
+# Why rows below the texts have none.
+NOT_DRAWN = "All texts together have no interval: which texts they are is chosen, not drawn."
+OF_GREATEST = "The worst premium has no interval: the greatest of several numbers is too great in most draws."
 PIECE = 1 << 19  # lines to draw at once
 COLUMNS = 1 << 24  # lines of all texts and tokenizers to hold at once
 _MOST_SUMS = 1 << 27

@@ -59,6 +59,13 @@ class Below:
         return tuple(number_text(value, self.decimals, self.is_share) for value in self.values)
 
     @property
+    def interval_texts(self) -> tuple[str, ...]:
+        """The intervals as they are written, "" for none."""
+        if self.intervals is None:
+            return ("",) * len(self.values)
+        return tuple(interval_text(ends, self.decimals) for ends in self.intervals)
+
+    @property
     def is_known(self) -> bool:
         """Whether there is a number in it."""
         return not all(map(math.isnan, self.values))
@@ -387,9 +394,7 @@ def _rows(
         yield [*map(written, [name, *units]), *map(_with_interval, numbers, intervals)]
     for row in table.below:
         cells = map(marked, table.signed_below(row), table.best_below(row).tolist())
-        of_row = row.intervals
-        intervals = [""] * len(row.cells) if of_row is None else [interval_text(ends, row.decimals) for ends in of_row]
-        yield [written(row.name), *has_units, *map(_with_interval, cells, intervals)]
+        yield [written(row.name), *has_units, *map(_with_interval, cells, row.interval_texts)]
 
 
 def _with_interval(number: str, interval: str) -> str:

@@ -141,7 +141,8 @@ class CompareCommands(QObject):
             corpus, settings = self._session.corpus, self._session.training.settings
             whole = Corpus(corpus.sources).weighted(corpus.weights)
             described = partial(text_work, self._preferences.folder, whole, settings, corpus.left_out)
-        make = partial(_report_work, opened=opened, engines=self._state.engines, described=described)
+        engines, level = self._state.engines, self._level
+        make = partial(_report_work, opened=opened, engines=engines, described=described, level=level)
         self._save("Report of the Comparison", "comparison.html", "Web page (*.html)", make)
 
     def save_engines_csv(self) -> None:
@@ -231,13 +232,14 @@ def _report_work(
     opened: Mapping[str, RunOrigin],
     engines: EngineTable | None,
     described: Callable[[], Work[str]] | None,
+    level: float | None,
 ) -> Work[str]:
     origins: dict[str, ReadFrom] = {}
     for name, origin in opened.items():
         if name in comparison.tokenizers:
             origins[name] = ReadFrom(origin.format, (yield from _hashed_work(origin)))
     experiment = "" if described is None else (yield from described())
-    return (yield from report_work(comparison, origins, engines=engines, experiment=experiment))
+    return (yield from report_work(comparison, origins, engines=engines, experiment=experiment, level=level))
 
 
 def _hashed_work(origin: RunOrigin) -> Work[tuple[WrittenFile, ...]]:

@@ -546,6 +546,7 @@ class MainWindow(QMainWindow):
         undo, redo = (text.replace("&", "&&") for text in (history.undo_text, history.redo_text))
         self.actions_by_id["undo"].setText(f"&Undo {undo}".rstrip())
         self.actions_by_id["redo"].setText(f"Re&do {redo}".rstrip())
+        self.actions_by_id["show_intervals"].setChecked(self.session.comparison.intervals)
         self.notices.refresh()
         paused = self.session.training.state == "paused"
         self.actions_by_id["pause"].setText("&Resume" if paused else "&Pause")

@@ -29,6 +29,7 @@ from tokstudio import (
 )
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import percent_text
+from tokstudio.core.comparison.intervals import INTERVALS, NOT_DRAWN, OF_GREATEST
 from tokstudio.core.comparison.report.markup import SHADES, STYLE, escaped, shade, tag
 from tokstudio.core.comparison.report.report import SizeCurve, drawing, origin_work, report_work
 from tokstudio.core.formats.loading import load_work
@@ -81,6 +82,29 @@ def test_each_figure_stands_there_with_its_formula_its_source_and_its_numbers(
         assert shown == [[table.cell(text, column) for column in range(3)] for text in range(2)]
         bold = [[cell.find("b") is not None for cell in row.iter("td")][-3:] for row in here.iter("tr")][1:3]
         assert bold == table.best.tolist()
+
+
+def test_figures_have_their_intervals_where_they_are_asked_for_and_what_has_none_says_why() -> None:
+    lines = {name: [f"{text} {'cat ' * (number % 5)}" for number in range(12)] for name, (text, _) in LINES.items()}
+    many = compare({"small": trained(260), "bytes": ByteTokenizer()}, lines, base="eng")
+    page, without = (parsed(finish(report_work(many, level=level))) for level in (0.95, None))
+    for name in many.known_figures():
+        table = many.table(name, 0.95)
+        here, title = section(page, table.figure.title), table.figure.title
+        rows = [[text_of(cell) for cell in row.iter("td")][-2:] for row in here.iter("tr")][1:]
+        expected = [[f"{table.cell(i, j)} {table.interval(i, j)}".rstrip() for j in range(2)] for i in range(2)]
+        assert rows[:2] == expected
+        below = dict(zip([text_of(row.find("th")) for row in here.iter("tr")][3:], rows[2:], strict=True))  # pyright: ignore
+        assert ("[" in "".join(rows[0])) is (name in INTERVALS)
+        assert (NOT_DRAWN in text_of(here)) is (name in INTERVALS and "All texts" in below)
+        assert (OF_GREATEST in text_of(here)) is (name == "premium")
+        assert not any("[" in cell for row in ("All texts", "Worst premium") for cell in below.get(row, ()))
+        if name == "premium":
+            ends = [
+                [float(end) for end in re.findall(r"[\d.]+", cell)[1:]] for cell in below["Gini of tokens per line"]
+            ]
+            assert np.allclose(ends, many.intervals("gini"), atol=5e-4)
+        assert "resamples" not in text_of(section(without, title))
 
 
 def test_each_tokenizer_has_its_settings_and_tokens(page: ElementTree.Element, comparison: Comparison) -> None:

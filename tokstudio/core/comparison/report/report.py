@@ -37,7 +37,7 @@ from tokstudio.core.comparison.report.markup import (
     shade,
     tag,
 )
-from tokstudio.core.comparison.table import MISSING, UNITS, FigureTable, number_text
+from tokstudio.core.comparison.table import MISSING, UNITS, Below, FigureTable, number_text
 from tokstudio.core.comparison.vocabularies import Overlap
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.readers.files import read_file_work
@@ -410,7 +410,7 @@ def figures_section(shown: FigureTable) -> Markup:
     foot = [
         row(
             below.name,
-            [*([""] if has_units else []), *map(_marked, shown.signed_below(below), shown.best_below(below).tolist())],
+            [*([""] if has_units else []), *_cells_below(shown, below)],
         )
         for below in shown.below
     ]
@@ -420,8 +420,18 @@ def figures_section(shown: FigureTable) -> Markup:
     return tag("section", *parts, *([muted(note)] if note else []))
 
 
+def _cells_below(shown: FigureTable, below: Below) -> Iterator[Markup]:
+    cells = zip(shown.signed_below(below), shown.best_below(below).tolist(), below.interval_texts, strict=True)
+    for cell, is_best, interval in cells:
+        yield tag("td", _with_interval(_marked(cell, is_best), interval))
+
+
 def _marked(cell: str, is_best: bool) -> Markup | str:
     return tag("b", cell) if is_best else cell
+
+
+def _with_interval(cell: Markup | str, interval: str) -> Markup | str:
+    return joined(cell, " ", tag("small", interval)) if interval else cell
 
 
 def _cells(shown: FigureTable, text: int) -> list[Markup]:
@@ -430,7 +440,8 @@ def _cells(shown: FigureTable, text: int) -> list[Markup]:
     for column in range(len(shown.tokenizers)):
         cell = shown.signed(text, column)
         ratio = float(shown.ratios[text, column])
-        elements.append(tag("td", _marked(cell, bool(shown.best[text, column])), class_=shade(ratio)))
+        marked = _with_interval(_marked(cell, bool(shown.best[text, column])), shown.interval(text, column))
+        elements.append(tag("td", marked, class_=shade(ratio)))
     return elements
 
 
@@ -547,6 +558,7 @@ def report_work(
     engines: EngineTable | None = None,
     experiment: str = "",
     remark: str = "",
+    level: float | None = None,
 ) -> Work[str]:
     """Writes a page of HTML about a comparison; it is one file that loads nothing and runs nothing.
 
@@ -557,16 +569,13 @@ def report_work(
         engines: What other libraries gave for one of the tokenizers; None for no such section.
         experiment: The text of the experiment file that the tokenizers are from; "" for none.
         remark: A sentence about the texts; "" for none.
+        level: That of intervals, such as 0.95, for the figures that have some; None for none.
     """
     yield from comparison.words_work()
     facts: list[TokenFacts | None] = []
     for column in range(len(comparison.compared)):
         facts.append((yield from token_facts_work(comparison, column)))
-    tables: list[Markup] = []
-    names = comparison.known_figures()
-    for number, name in enumerate(names):
-        tables.append(figures_section(comparison.table(name)))
-        yield Progress("writing", number, len(names))
+    tables = map(figures_section, (yield from comparison.tables_work(None, level)))
     overlap = yield from comparison.overlap_work()
     explored = yield from exploration_section_work(comparison)
     title = f"{'Comparison' if len(comparison.compared) > 1 else 'Report'} of {', '.join(comparison.tokenizers)}"

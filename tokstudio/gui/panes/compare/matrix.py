@@ -18,7 +18,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.figures import Figure
-from tokstudio.core.comparison.intervals import Resampling
+from tokstudio.core.comparison.intervals import NOT_DRAWN, OF_GREATEST, Resampling
 from tokstudio.core.comparison.table import SIGNS, UNITS, Below, FigureTable
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.gui.style.theme import Theme
@@ -68,7 +68,7 @@ class MatrixContent:
             comparison.loses_text,
             comparison.trained_on,
             intervals,
-            () if intervals is None else comparison.notes_of_intervals(Resampling()),
+            () if intervals is None else comparison.notes_of_intervals(Resampling(), self.figure.name),
         )
 
     def is_simple(self, number: int) -> bool:
@@ -261,16 +261,20 @@ class MatrixModel(TableModel):
     def _take_summaries(self, content: MatrixContent) -> None:
         comparison, figure = content.comparison, content.figure
         rows: list[tuple[str, Below]] = []
+
+        def without(reason: str) -> str:
+            return f" {reason}" if content.table.intervals is not None else ""
+
         if len(comparison.measured) > 1:
             totals = comparison.totals(figure.name, encode=False)
             if not np.isnan(totals).all():
-                meaning = "The figure of all texts together; not the mean of the rows."
+                meaning = f"The figure of all texts together; not the mean of the rows.{without(NOT_DRAWN)}"
                 rows.append((meaning, Below("All texts", tuple(totals.tolist()), figure.decimals, figure.is_share)))
             if comparison.base is not None and figure.name in ("tokens", "tokens_per_line", "premium"):
                 meaning = "Inequality of tokens per line between the texts: 0 if all are equal; lower is fairer."
                 gini, worst = (tuple(comparison.summary(name).tolist()) for name in ("gini", "worst_premium"))
                 rows.append((meaning, Below("Gini", gini, 4, better="less")))
-                meaning = "The largest premium of all texts, relative to the base."
+                meaning = f"The largest premium of all texts, relative to the base.{without(OF_GREATEST)}"
                 rows.append((meaning, Below("Worst premium", worst, 2, better="less")))
         self._titles = [(below.name, meaning) for meaning, below in rows]
         self._below = [below for _, below in rows]

@@ -240,6 +240,7 @@ class ComparisonState(QObject):
             "against": self.against,
             "simple": simple,
             "words": self.own_words,
+            "intervals": self.intervals,
         }
 
     def restore(self, kept: object) -> None:
@@ -253,6 +254,7 @@ class ComparisonState(QObject):
         self.base, self.against = (name if isinstance(name, str) else None for name in (base, against))
         self.simple = frozenset(name for name in SIMPLE if isinstance(simple, list) and name in simple)
         self.set_own_words(words if isinstance(words, str) else "")
+        self.intervals = values.get("intervals") is True
         self.engines = None
         self._forget_rows()
         self.opened_changed.emit()
