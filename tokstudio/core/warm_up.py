@@ -35,7 +35,7 @@ from tokstudio.core.kernels.cache import (
 
 COMMON = "common"
 #: The compiled loops of what every training needs, and of all parts.
-FIRST_LOOPS, ALL_LOOPS = 76, 172
+FIRST_LOOPS, ALL_LOOPS = 78, 174
 _PATIENCE = 0.02  # seconds between two reports of progress
 _BAR = 40  # characters
 _BEHIND_OTHERS = 10  # of Unix, where 0 is usual and 19 the lowest priority
@@ -126,6 +126,7 @@ def _exercise_text() -> None:
     from tokstudio.core.corpus.corpus import Corpus
     from tokstudio.core.formats.common.recover_merges import recover_merges_work
     from tokstudio.core.kernels.encode import add_tokens, count_tokens, take_apart
+    from tokstudio.core.kernels.known_words import spread_slots
     from tokstudio.core.kernels.words import enter, gather, join_rows, partition, spread, take_rows, weigh
     from tokstudio.core.model.config import TrainingConfig
     from tokstudio.core.pretokenization.patterns import cut
@@ -152,6 +153,7 @@ def _exercise_text() -> None:
     none8, none64, slots = np.zeros(1, np.uint8), np.zeros(1, np.int64), np.zeros((1, 2), np.uint64)
     cut(none8, 0, 1)
     spread(slots, slots)
+    spread_slots(np.zeros((1, 4), np.uint64), np.zeros((1, 4), np.uint64))
     none32, fixed32, fixed64 = np.zeros(0, np.int32), read_only(np.zeros(0, np.int32)), read_only(np.zeros(0, np.int64))
     gather(read_only(none8), fixed64, fixed64, none8, none64, 0, 0)
     enter(none8, none64, slots, 0, 0)

@@ -377,7 +377,7 @@ def test_a_whole_word_becomes_its_token_wherever_it_is_a_pre_token(monkeypatch):
     assert tokenizer.at(1).encode("the cat") == [TH, ord("e"), *b" cat"]
     assert tokenizer.at(1).encode("cat") == [300]
     assert tokenizer.encode("the") == [THE]
-    monkeypatch.setattr("tokstudio.core.tokenizer.encoder.MOST_KNOWN", 5)  # words that are kept
+    monkeypatch.setattr("tokstudio.core.tokenizer.known_words.MOST_KNOWN", 5)  # words that are kept
     words = "".join(f"w{number}\ncat " for number in range(50))
     assert make(whole_words=(300, 301)).encode(words).count(300) == 50
 

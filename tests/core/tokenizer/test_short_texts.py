@@ -100,6 +100,7 @@ def many_whole():
 @pytest.mark.parametrize("at_once", [7, 1 << 16])
 def test_whole_words_cost_a_text_little(many_whole, monkeypatch, at_once):
     monkeypatch.setattr("tokstudio.core.tokenizer.encoder.MOST_WORDS", at_once)
+    monkeypatch.setattr("tokstudio.core.tokenizer.known_words.MOST_WORDS", at_once)
     monkeypatch.setattr(encoder, "MOST_KNOWN_OF_SHORT", 3)
     tokenizer, calls = many_whole
     merged = {word: encode_slowly(word, tokenizer.merges.tolist()) for word in (b"the", b" cat", b" sat", b" 2")}

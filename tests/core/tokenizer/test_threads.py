@@ -14,7 +14,7 @@ import pytest
 
 from tokstudio import ConfigError, Corpus, TrainingConfig, train
 from tokstudio.core.pretokenization.patterns import NAMES
-from tokstudio.core.tokenizer import encoder
+from tokstudio.core.tokenizer import encoder, known_words
 
 PART = 64
 TEXT = "".join(
@@ -43,7 +43,7 @@ def test_threads_change_no_id(pattern, specials):
 def test_one_tokenizer_encodes_in_several_threads_at_once(pattern, monkeypatch):
     """Its caches are filled, and the trie for text that is not split is made, while others encode."""
     monkeypatch.setattr(encoder, "MOST_KNOWN_OF_SHORT", 20)
-    monkeypatch.setattr(encoder, "MOST_KNOWN", 50)
+    monkeypatch.setattr(known_words, "MOST_KNOWN", 50)
     trained_one = trained(pattern)
     texts = [TEXT[at : at + size] for size in (1, 30, 200, 900) for at in range(0, 1_200, 199)]
     alone = trained_one.changed()

@@ -33,10 +33,6 @@ STARTED, HEAP_SIZE, ROOTS, STATE_SIZE = range(4)
 # The most base tokens of a short word, and the bits of a place in one.
 SHORT, _PLACE_BITS = 256, 8
 
-# So many tokens are packed into one number.
-FEW, _ID_BITS = 3, 20
-_ID, _NUMBER_AT = np.uint64((1 << _ID_BITS) - 1), np.uint64(FEW * _ID_BITS)
-
 # The results of `encode_words`.
 DONE, NEED_ROOM, TOO_LONG, UNKNOWN = range(4)
 
@@ -329,55 +325,6 @@ def encode_words(
             place = following[place]
         id_offsets[word + 1] = to
     return DONE, offsets.size - 1
-
-
-@njit(nogil=True, cache=True)
-def pack(ids: NDArray[np.uint32], id_offsets: Int64, first: int, last: int, packed: NDArray[np.uint64]) -> None:
-    """Writes the tokens of the words `first` to `last`, in `ids` from `id_offsets` on, to one number a word.
-
-    That of up to `FEW` tokens below 2 ** `_ID_BITS` has them from the lowest bits on, and how many they are in the
-    highest; that of others is 0.
-    """
-    for word in range(first, last):
-        start, end = id_offsets[word], id_offsets[word + 1]
-        number = np.uint64(end - start) << _NUMBER_AT if end - start <= FEW else np.uint64(0)
-        for k in range(end - 1, start - 1, -1):
-            if number == 0 or ids[k] >> _ID_BITS != 0:
-                number = np.uint64(0)
-                break
-            number |= np.uint64(ids[k]) << np.uint64(_ID_BITS * (k - start))
-        packed[word] = number
-
-
-@njit(nogil=True, cache=True)
-def emit(
-    numbers: Int32,
-    packed: NDArray[np.uint64],
-    ids: NDArray[np.uint32],
-    id_offsets: Int64,
-    out: NDArray[np.uint32],
-    total: int,
-) -> int:
-    """Writes the tokens of words, given by number, to `out` from `total` on; -1 - id stands for that id itself.
-
-    `packed` is written by `pack`; `out` has room for all tokens and `FEW` more. Returns the end of the tokens.
-    """
-    for number in numbers:
-        few = packed[number] if number >= 0 else np.uint64(0)
-        if few != 0:
-            # Always all of them, as a fixed number takes no branch: what is too much is overwritten.
-            out[total] = few & _ID
-            out[total + 1] = (few >> np.uint64(_ID_BITS)) & _ID
-            out[total + 2] = (few >> np.uint64(2 * _ID_BITS)) & _ID
-            total += np.int64(few >> _NUMBER_AT)
-        elif number < 0:
-            out[total] = -1 - number
-            total += 1
-        else:
-            for k in range(id_offsets[number], id_offsets[number + 1]):
-                out[total] = ids[k]
-                total += 1
-    return total
 
 
 @njit(nogil=True, cache=True)

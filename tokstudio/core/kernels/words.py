@@ -61,7 +61,7 @@ def _slot(key: np.uint64, mask: np.uint64) -> np.uint64:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _is_at(data: Bytes, at: int, length: int, arena: Bytes, place: int) -> bool:
+def is_at(data: Bytes, at: int, length: int, arena: Bytes, place: int) -> bool:
     """Whether a word of more than 8 bytes stands at `place` of the arena."""
     while length > 8:
         if load_eight(data, at) != load_eight(arena, place):
@@ -119,7 +119,7 @@ def look_up(
                     place = offsets[slots[slot, 1]]
                     if not is_long or (
                         offsets[slots[slot, 1] + np.uint64(1)] - place == length
-                        and _is_at(data, start, length, arena, place)
+                        and is_at(data, start, length, arena, place)
                     ):
                         break
                 slot = (slot + np.uint64(1)) & mask

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.arrays import grown, read_only
+from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
@@ -20,8 +20,9 @@ from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.word_runs import BREAK, Joining
 from tokstudio.core.pretokenization.patterns import NONE, cut, splitter, word_ends
 from tokstudio.core.pretokenization.special_tokens import Pieces
-from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
+from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING
 from tokstudio.core.text.unicode_classes import classes
+from tokstudio.core.tokenizer.known_words import SPARE, KnownWords
 from tokstudio.core.tokenizer.merge_table import MergeTable, Trie
 
 BUDGET = 50_000  # steps of encoding per call: about 20 ms for a sequence that is too long for the processor's cache
@@ -32,9 +33,6 @@ PIECE = 1 << 18  # bytes looked up at once
 MATCHED = 1 << 18  # base tokens of text that is not split, for a thread
 _SEAM = 4  # tokens on each side of a place where such text was cut, at first
 _ENOUGH = 1 << 15  # bytes of long words encoded between two reports
-MOST_KNOWN = 1 << 19  # pre-tokens cached with their tokens
-_MOST_BYTES = 1 << 26
-_SPARE = 3  # the same as `kernels.encode.FEW`, without loading the compiler
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,18 +145,18 @@ class Encoder:
                 ids += [(~behind).astype(np.uint32)] if behind[0] else []
                 continue
             # Each token has a byte of the text at least.
-            out = np.empty(int(stops[-1]) - at + last - first + _SPARE, np.uint32)
+            out = np.empty(int(stops[-1]) - at + last - first + SPARE, np.uint32)
             done = written = 0
             for ends, document in word_ends(self._splitter, text, at, stops):
                 if words.full:
                     words = KnownWords(self._whole_words)
-                numbers = words.table.look_up(text, at, ends)
-                if words.encoded < len(words.table):
+                values = words.look_up(text, at, ends)
+                if words.encoded < len(words):
                     for _ in self._encode_new_work(words):
                         yield Progress("encoding", offset + at - start, total - start)
                 if len(special_ids) > 1 or self._joining is not None:
-                    numbers = _with_specials(numbers, ends, stops[done:document], behind[done:document])
-                written = words.write_tokens(numbers, out, written)
+                    values = _with_specials(values, ends, stops[done:document], behind[done:document])
+                written = words.write_tokens(values, out, written)
                 at, done = int(ends[-1]) if len(ends) else at, document
                 yield Progress("encoding", offset + at - start, total - start)
             out.resize(written, refcheck=False)
@@ -194,7 +192,7 @@ class Encoder:
         known_words, numbers = KnownWords(self._whole_words), np.empty(len(ends), np.int32)
         for first in range(0, len(ends), MOST_WORDS):
             here = ends[first : first + MOST_WORDS]
-            numbers[first : first + len(here)] = known_words.table.look_up(data, start, here)
+            numbers[first : first + len(here)] = known_words.look_up(data, start, here, numbered=True)
             start = int(here[-1])
             yield from self._encode_new_work(known_words)
             yield Progress("encoding", first, len(ends))
@@ -204,10 +202,10 @@ class Encoder:
         """Encodes the words that have been added to the table."""
         from tokstudio.core.kernels import encode as kernel
 
-        offsets, words = known_words.table.offsets, known_words.table.words
+        offsets, words = known_words.offsets, known_words.words
         known_words.make_room()
         size, first = 0, known_words.encoded
-        while known_words.encoded < len(known_words.table):
+        while known_words.encoded < len(known_words):
             why, known_words.encoded = self._encode_words(known_words)
             if why == kernel.NEED_ROOM:
                 known_words.make_room()
@@ -230,11 +228,11 @@ class Encoder:
 
     def _arguments(self, known_words: KnownWords, limit: int) -> tuple[Any, ...]:
         """The arguments of the loop over words, with the first `limit` merges."""
-        alphabet, table = self._alphabet, known_words.table
+        alphabet = self._alphabet
         unknown = -1 if alphabet.unknown is None else alphabet.unknown
-        offsets, ids = table.offsets, alphabet.id_of
+        offsets, ids = known_words.offsets, alphabet.id_of
         return (
-            table.words,
+            known_words.words,
             offsets,
             known_words.encoded,
             ids,
@@ -409,69 +407,13 @@ def _parts(data: NDArray[np.uint8], pieces: Pieces) -> Iterator[Pieces]:
 
 
 def _with_specials(
-    numbers: NDArray[np.int32], ends: NDArray[np.int64], stops: NDArray[np.int64], behind: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """Inserts `behind` into the numbers of words where a piece stops, unless it is 0."""
+    values: NDArray[np.int64], ends: NDArray[np.int64], stops: NDArray[np.int64], behind: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """Inserts `behind` into the values of words where a piece stops, unless it is 0."""
     marked = behind.nonzero()[0]
     if not len(marked):
-        return numbers
-    return np.insert(numbers, np.searchsorted(ends, stops[marked], side="right"), behind[marked])
-
-
-class KnownWords:
-    """A cache of pre-tokens and their tokens; `whole_words` are known from the beginning."""
-
-    def __init__(self, whole_words: Mapping[bytes, int]) -> None:
-        self.table = WordTable()
-        self.encoded = 0
-        self._ids = np.empty(1 << 12, np.uint32)
-        self._offsets = np.zeros(self.table.room + 1, np.int64)
-        self._packed, self._packed_words = np.zeros(self.table.room, np.uint64), 0
-        data, start = np.frombuffer(b"".join([*whole_words, bytes(PADDING)]), np.uint8), 0
-        ends = np.cumsum(list(map(len, whole_words)), dtype=np.int64)
-        for first in range(0, len(ends), MOST_WORDS):
-            here = ends[first : first + MOST_WORDS]
-            self.table.look_up(data, start, here)
-            start = int(here[-1])
-        self.make_room()
-        self.encoded = self._given = len(ends)
-        self._ids[: len(ends)] = list(whole_words.values())
-        self._offsets[: len(ends) + 1] = np.arange(len(ends) + 1)
-
-    @property
-    def arrays(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The tokens of all words, and the start of those of each word."""
-        return self._ids, self._offsets
-
-    @property
-    def full(self) -> bool:
-        """Whether to replace it by an empty cache."""
-        return len(self.table) > MOST_KNOWN + self._given or self.table.offsets[-1] > _MOST_BYTES
-
-    def make_room(self) -> None:
-        """Allocates space for the tokens of all words that have none yet."""
-        if len(self._offsets) <= self.table.room:
-            self._offsets = grown(self._offsets, self.table.room + 1)
-            self._packed = grown(self._packed, self.table.room)
-        offsets = self.table.offsets
-        most = int(self._offsets[self.encoded] + offsets[-1] - offsets[self.encoded])
-        if most > len(self._ids):
-            self._ids = grown(self._ids, max(most, 2 * len(self._ids)))
-
-    def add(self, ids: NDArray[np.uint32]) -> None:
-        """Adds the tokens of the next word."""
-        start = int(self._offsets[self.encoded])
-        self._ids[start : start + len(ids)] = ids
-        self.encoded += 1
-        self._offsets[self.encoded] = start + len(ids)
-
-    def write_tokens(self, numbers: NDArray[np.int32], out: NDArray[np.uint32], at: int) -> int:
-        """Writes the tokens of words to `out` from `at` on, with room for `_SPARE` more; returns their end."""
-        from tokstudio.core.kernels.encode import emit, pack
-
-        pack(self._ids, self._offsets, self._packed_words, self.encoded, self._packed)
-        self._packed_words = self.encoded
-        return emit(numbers, self._packed, self._ids, self._offsets, out, at)
+        return values
+    return np.insert(values, np.searchsorted(ends, stops[marked], side="right"), behind[marked])
 
 
 # --- Encoding of short texts: a look-up of each pre-token, without the arrays and steps that long texts need ----------

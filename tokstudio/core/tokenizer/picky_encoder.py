@@ -12,7 +12,8 @@ from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.picky import RESULT, falls_of
-from tokstudio.core.tokenizer.encoder import Encoder, KnownWords
+from tokstudio.core.tokenizer.encoder import Encoder
+from tokstudio.core.tokenizer.known_words import KnownWords
 from tokstudio.core.tokenizer.merge_table import MergeTable
 
 if TYPE_CHECKING:
