@@ -149,7 +149,7 @@ def test_every_argument_that_names_a_file_is_read_or_written(monkeypatch, run):
         raise SystemExit(0)
 
     commands = re.findall("^  tokstudio ([\\w-]+)", run(0, "--help").out, re.MULTILINE)
-    assert len(commands) == 22
+    assert len(commands) == 23
     monkeypatch.setattr(Parser, "parse_args", seen)
     monkeypatch.setattr(Parser, "parse_intermixed_args", seen)
     for command in commands:

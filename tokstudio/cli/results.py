@@ -21,7 +21,7 @@ Exports = Sequence[tuple[str, Path]]  # the name of a format, and the target
 READ_TOKENIZERS = ("source", "other", "by", "tokenizer", "tokenizers")
 READ_FILES = (
     "file", "files", "texts", "corpus", "counts", "parallel", "base_vocabulary", "sample", "reference", "theirs",
-    "leave_out_list", "model", "sheet",
+    "leave_out_list", "model", "sheet", "candidates",
 )  # fmt: skip
 # The arguments that name what it writes, beside exports.
 RESULTS = ("project", "out", "csv", "map", "report", "log_file", "left_out", "experiment")
