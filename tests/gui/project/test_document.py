@@ -20,10 +20,12 @@ from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.project import open_work, save_work
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
 from tokstudio.gui.project.snapshot import adopt, project_work, reopen_work, snapshot
+from tokstudio.gui.session.common.view_state import Chat
 from tokstudio.gui.session.measuring.compared import file_set, parallel_set
 from tokstudio.gui.state.training_settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
+CHAT = Chat((("system", "Be brief.\n日本"), ("user", "Hello")), prompt=True)
 
 
 @pytest.fixture
@@ -172,6 +174,7 @@ def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book
         session.runs.activate(first)
         session.view.set_playhead(17)
         session.view.set_text("the cat \n 🌍 sat")
+        session.view.set_chat(CHAT)
         session.training.set_settings(Settings(None, 5, base="characters", held_out=0.25))
         window.token.close()
         window.merges.raise_()
@@ -181,6 +184,10 @@ def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book
         session.view.set_text("something else")
         assert window.isWindowModified()
         session.view.set_text("the cat \n 🌍 sat")
+        assert not window.isWindowModified()
+        session.view.set_chat(Chat())
+        assert window.isWindowModified()
+        session.view.set_chat(CHAT)
         assert not window.isWindowModified()
 
     def look(window, answers):
@@ -194,6 +201,7 @@ def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book
         assert session.runs.active is session.runs.all[0]
         assert session.view.playhead == 17
         assert session.view.text == "the cat \n 🌍 sat"
+        assert window.text.chat.list.chat == session.view.chat == CHAT
         assert session.training.settings == Settings(None, 5, base="characters", held_out=0.25)
         expected = train(Corpus.from_text(BOOK), TrainingConfig(vocabulary_size=300)).run
         assert np.array_equal(session.runs.active.merges, expected.merges)

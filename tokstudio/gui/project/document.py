@@ -67,7 +67,8 @@ class ProjectDocument(QObject):
         of_training = (session.training.settings_changed, session.training.merges_added)
         of_corpus = (session.corpus.sources_changed, session.corpus.weights_settled, session.corpus.left_out_changed)
         of_compare = (session.comparison.opened_changed, session.comparison.words_changed)
-        for signal in (*of_training, *of_corpus, *of_compare, session.runs.changed, session.view.text_changed):
+        of_view = (session.view.text_changed, session.view.chat_changed)
+        for signal in (*of_training, *of_corpus, *of_compare, *of_view, session.runs.changed):
             signal.connect(self._look)
         session.training.state_changed.connect(self._go_on)
 
@@ -86,7 +87,7 @@ class ProjectDocument(QObject):
         session = self._session
         sources = tuple((id(one), one.name, len(one.data), one.documents) for one in session.corpus.sources)
         runs = tuple((id(run), run.name, len(run), run.ended) for run in session.runs.all if run is not left_out)
-        texts = session.view.text, session.comparison.kept
+        texts = session.view.text, session.view.chat, session.comparison.kept
         return sources, session.corpus.weights, session.corpus.left_out, runs, session.training.settings, texts
 
     @property

@@ -31,6 +31,7 @@ from tokstudio.core.project.schema import Json
 from tokstudio.gui.project.experiment import text_work
 from tokstudio.gui.session.common.corpus import joined_steps
 from tokstudio.gui.session.common.source_jobs import KeptSources
+from tokstudio.gui.session.common.view_state import Chat
 from tokstudio.gui.session.measuring.compared import text_sets_of
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import Problem, changed_since, is_missing, missing_source
@@ -98,6 +99,7 @@ def snapshot(session: Session, layout: str, file: Path | None = None, *, in_trai
     state: dict[str, Json] = {
         "settings": session.training.settings.to_plain(),
         "text": session.view.text,
+        "chat": session.view.chat.to_plain(),
         "playhead": session.view.playhead,
         "layout": layout,
         _COMPARISON: session.comparison.to_plain(),
@@ -244,6 +246,7 @@ def adopt(session: Session, reopened: OpenedProject) -> None:
         if reopened.state.get("splitting") is True:
             session.corpus.split()
         session.view.set_text(reopened.text("text"))
+        session.view.set_chat(Chat.from_plain(reopened.state.get("chat")))
         session.runs.activate(reopened.active)
         session.view.set_playhead(_number(reopened.state, "playhead"))
         session.comparison.restore(reopened.state.get(_COMPARISON))

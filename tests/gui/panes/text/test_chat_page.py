@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
+
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QWheelEvent
@@ -14,6 +16,7 @@ from tests.processes import started_processes
 from tokstudio import load
 from tokstudio.core.tokenizer.dropout import Dropout
 from tokstudio.gui.panes.text.pane import TextPane
+from tokstudio.gui.session.common.view_state import Chat
 from tokstudio.gui.style.icons import icon
 
 CHAT = 3
@@ -66,6 +69,10 @@ def write(qtbot, pane, number, text) -> None:
     settled(qtbot, pane)
 
 
+def messages(page) -> list[dict[str, str]]:
+    return [{"role": role, "content": content} for role, content in page.list.chat.messages]
+
+
 def ids(page) -> list[int]:
     return [] if page.encoded is None else page.encoded.ids.tolist()
 
@@ -98,21 +105,44 @@ def test_messages_are_added_moved_and_removed(qtbot, session, pane, chat):
     qtbot.keyClicks(chat.list.rows[1].content, "Hi.")
     settled(qtbot, pane)
     both = [*HELLO, {"role": "assistant", "content": "Hi."}]
-    assert chat.list.messages == both
+    assert messages(chat) == both
     assert ids(chat) == session.runs.active.tokenizer.chat(both)
     first, second = chat.list.rows
     assert not first.up.isEnabled()
     assert not second.down.isEnabled()
     second.up.trigger()
     assert second.button.hasFocus()
-    assert chat.list.messages == both[::-1]
+    assert messages(chat) == both[::-1]
     assert [each.content.accessibleName() for each in chat.list.rows] == ["Message 1", "Message 2"]
     first.remove.trigger()
     settled(qtbot, pane)
-    assert chat.list.messages == both[1:]
+    assert messages(chat) == both[1:]
     assert second.content.hasFocus()
     assert not second.remove.isEnabled()
     assert ids(chat) == session.runs.active.tokenizer.chat(both[1:])
+
+
+def test_messages_are_kept_for_projects_and_those_of_a_project_are_shown(qtbot, session, pane, chat):
+    assert session.view.chat == Chat((("user", "Hello"),))
+    chat.list.prompt.setChecked(True)
+    assert session.view.chat.prompt
+    of_project = Chat((("system", "Be\nbrief."), ("developer", ""), ("user", "é \ud800")), prompt=False)
+    session.view.set_chat(Chat.from_plain(json.loads(json.dumps(of_project.to_plain()))))
+    settled(qtbot, pane)
+    assert chat.list.chat == session.view.chat == of_project
+    assert [each.role.currentText() for each in chat.list.rows] == ["system", "developer", "user"]
+    assert not chat.list.prompt.isChecked()
+    assert chat.encoded.text.startswith("<pad>system: Be\nbrief.<|user|>\n")
+    assert session.view.chat == of_project, "showing it has not changed it"
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [7, {}, {"messages": []}, {"messages": "ab"}, {"messages": [["user", 1]]}, {"messages": [["user"], "ab"]},
+     {"messages": [["user", "x"]] * 101}],
+)  # fmt: skip
+def test_wrong_messages_of_a_project_are_those_of_the_start(kept):
+    assert Chat.from_plain(kept) == Chat()
 
 
 def test_a_role_is_chosen_or_written(qtbot, pane, chat):
@@ -192,11 +222,11 @@ def test_of_several_templates_one_is_chosen(qtbot, session, pane, add):
 
 def test_it_follows_the_playhead(qtbot, session, pane, chat):
     write(qtbot, pane, 0, "how are you")
-    messages, tokenizer = chat.list.messages, session.runs.active.tokenizer
+    told, tokenizer = messages(chat), session.runs.active.tokenizer
     session.view.set_playhead(0)
     settled(qtbot, pane)
-    assert ids(chat) == tokenizer.at(0).chat(messages)
-    assert len(ids(chat)) > len(tokenizer.chat(messages))
+    assert ids(chat) == tokenizer.at(0).chat(told)
+    assert len(ids(chat)) > len(tokenizer.chat(told))
 
 
 def test_dropout_does_not_change_it(qtbot, session, pane, chat):

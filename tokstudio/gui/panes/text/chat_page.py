@@ -25,6 +25,7 @@ from tokstudio.gui.panes.text.encoding_job import Encoded, encode_work
 from tokstudio.gui.panes.text.grids import Count, CountsGrid
 from tokstudio.gui.panes.text.page import TextInput, TokensPage
 from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.common.view_state import MOST_MESSAGES, Chat
 from tokstudio.gui.session.measuring.compared import ComparedColumn
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
@@ -37,8 +38,6 @@ from tokstudio.gui.widgets.menus import Menu, link_button, tool_button
 
 _ROLES = ("system", "user", "assistant", "tool")
 _ANSWERS = {"user": "assistant"}  # the role of a new message, by that before it; of others "user"
-_FIRST = "What is a token?"
-_MOST = 100  # messages
 _ROLE_WIDTH, _NARROW_ROLE = 104, 84
 _NARROW = 300
 _MOST_LINES = 4  # of a message that are seen at once
@@ -64,7 +63,10 @@ class _RoleBox(QComboBox):
         super().__init__(editable=True, insertPolicy=QComboBox.InsertPolicy.NoInsert)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.addItems(_ROLES)
-        self.setCurrentIndex(_ROLES.index(role))
+        if role in _ROLES:
+            self.setCurrentIndex(_ROLES.index(role))
+        else:
+            self.setEditText(role)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Ignores the mouse wheel without the focus: it scrolls the messages."""
@@ -100,9 +102,9 @@ class _MessageRow(QWidget):
         self.content.document().documentLayout().documentSizeChanged.connect(self.fit)
 
     @property
-    def message(self) -> dict[str, str]:
-        """The message as a template gets it."""
-        return {"role": self.role.currentText(), "content": self.content.text()}
+    def message(self) -> tuple[str, str]:
+        """The role and the text."""
+        return self.role.currentText(), self.content.text()
 
     def number(self, number: int, last: int) -> None:
         """Names its controls, and says where it can go."""
@@ -128,7 +130,7 @@ class MessageList(Fitting, QWidget):
     #: Something that the template gets has changed.
     edited = Signal()
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, chat: Chat) -> None:
         super().__init__()
         self._theme = theme
         self.rows: list[_MessageRow] = []
@@ -146,13 +148,24 @@ class MessageList(Fitting, QWidget):
         self._template_row.hide()
         body = TallBody(self._list)
         column((body, 1), self._template_row, row(self.add_button, STRETCH, self.prompt), spacing=4, parent=self)
-        self._insert(0, "user", _FIRST)
+        self.show_chat(chat)
         theme.follow(self.fit)
 
     @property
-    def messages(self) -> list[dict[str, str]]:
-        """All messages, in their order."""
-        return [each.message for each in self.rows]
+    def chat(self) -> Chat:
+        """All messages, in their order, and whether the beginning of an answer follows."""
+        return Chat(tuple(each.message for each in self.rows), self.prompt.isChecked())
+
+    def show_chat(self, chat: Chat) -> None:
+        """Shows these messages in place of the others."""
+        with QSignalBlocker(self):
+            for gone in self.rows:
+                self._take_away(gone)
+            self.rows.clear()
+            for number, message in enumerate(chat.messages):
+                self._insert(number, *message)
+            self.prompt.setChecked(chat.prompt)
+        self.edited.emit()
 
     @property
     def template(self) -> str | None:
@@ -209,19 +222,24 @@ class MessageList(Fitting, QWidget):
     def _remove(self, gone: _MessageRow) -> None:
         place = self.rows.index(gone)
         self.rows.remove(gone)
-        self._column.removeWidget(gone)
-        gone.hide()
-        gone.deleteLater()
+        self._take_away(gone)
         self._renumber()
         self.rows[min(place, len(self.rows) - 1)].content.setFocus()
         self.edited.emit()
 
+    def _take_away(self, gone: _MessageRow) -> None:
+        self._column.removeWidget(gone)
+        gone.hide()
+        gone.deleteLater()
+
     def _renumber(self) -> None:
         for number, each in enumerate(self.rows, 1):
             each.number(number, len(self.rows))
-        is_full = len(self.rows) >= _MOST
+        is_full = len(self.rows) >= MOST_MESSAGES
         self.add_button.setEnabled(not is_full)
-        self.add_button.setToolTip(f"There are {_MOST} messages, the most." if is_full else "Adds a message below")
+        self.add_button.setToolTip(
+            f"There are {MOST_MESSAGES} messages, the most." if is_full else "Adds a message below"
+        )
         set_tab_order(*self.order())
         self.fit()
 
@@ -248,7 +266,7 @@ class ChatPage(Fitting, TokensPage):
     in_background = True
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
-        self.list = MessageList(theme)
+        self.list = MessageList(theme, session.view.chat)
         self.renderer = ChatRenderer()
         self._counted: object = None
         super().__init__(session, theme, actions, _FIGURES, self.list)
@@ -265,7 +283,9 @@ class ChatPage(Fitting, TokensPage):
         self._comparing = LatestJob(session.jobs, self, self._show_counts, quiet=True)
         self._compare_soon = QTimer(self, singleShot=True, interval=session.jobs.pauses.updates)
         self._compare_soon.timeout.connect(self._compare)
+        self.list.edited.connect(self._keep)
         self.list.edited.connect(self.refresh)
+        session.view.chat_changed.connect(self._follow_chat)
         for signal in (session.comparison.changed, self.list.edited):
             signal.connect(self._compare_later)
         session.runs.changed.connect(self._follow_templates)
@@ -274,8 +294,9 @@ class ChatPage(Fitting, TokensPage):
 
     def text(self) -> str:
         """Returns all that the template gets, as JSON."""
-        listed = self.list
-        return json.dumps([listed.messages, listed.prompt.isChecked(), listed.template])
+        chat = self.list.chat
+        messages = [{"role": role, "content": content} for role, content in chat.messages]
+        return json.dumps([messages, chat.prompt, self.list.template])
 
     def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[Encoded, EncodedText]]:
         messages, prompt, name = json.loads(text)
@@ -324,6 +345,13 @@ class ChatPage(Fitting, TokensPage):
             widget.setVisible(roomy and has_content)
         # A splitter ignores the height of a wrapped text.
         self.without.setMinimumHeight(max(self.without.heightForWidth(self.width()), 0))
+
+    def _keep(self) -> None:
+        self.session.view.set_chat(self.list.chat)
+
+    def _follow_chat(self) -> None:
+        if self.session.view.chat != self.list.chat:
+            self.list.show_chat(self.session.view.chat)
 
     def _follow_templates(self) -> None:
         run = self.session.runs.active

@@ -9,12 +9,14 @@ from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QObject, Signal
 
+from tokstudio.core.project.schema import Json
 from tokstudio.core.tokenizer.dropout import Dropout
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.common.jobs import Jobs
 from tokstudio.gui.state.run import StudioRun
 
 _DROPOUT = 0.1  # usual in training
+MOST_MESSAGES = 100  # of a chat
 
 
 class TextSelection(NamedTuple):
@@ -23,6 +25,31 @@ class TextSelection(NamedTuple):
     start: int
     stop: int
     tokens: int
+
+
+class Chat(NamedTuple):
+    """What a chat template gets: messages, each with its role, and whether the beginning of an answer follows."""
+
+    messages: tuple[tuple[str, str], ...] = (("user", "What is a token?"),)
+    prompt: bool = False
+
+    def to_plain(self) -> dict[str, Json]:
+        """What a project keeps of it."""
+        return {"messages": [list[Json](message) for message in self.messages], "prompt": self.prompt}
+
+    @classmethod
+    def from_plain(cls, kept: object) -> Chat:
+        """Makes it from `to_plain`; where something in it is missing or wrong, it is as at the start."""
+        values: dict[str, object] = kept if isinstance(kept, dict) else {}
+        messages: list[tuple[str, str]] = []
+        listed = values.get("messages")
+        for message in listed if isinstance(listed, list) else []:
+            match message:
+                case [str(role), str(content)]:
+                    messages.append((role, content))
+                case _:
+                    return cls()
+        return cls(tuple(messages), values.get("prompt") is True) if 0 < len(messages) <= MOST_MESSAGES else cls()
 
 
 class ViewState(QObject):
@@ -38,6 +65,7 @@ class ViewState(QObject):
     occurrences_changed = Signal()
     selection_changed = Signal()
     dropout_changed = Signal()
+    chat_changed = Signal()
 
     def __init__(self, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -50,6 +78,7 @@ class ViewState(QObject):
         self.chosen: int | None = None  # the last token that was chosen, not only pointed at
         self.hover = False  # whether the token is only pointed at; then the other panes do not follow
         self.text = ""  # the text shown as tokens
+        self.chat = Chat()  # the messages whose tokens are shown
         self.target: int | None = None  # the token whose occurrences in the text are marked
         self.specials_recognised = False  # whether special tokens in the text become their ids
         self.dropout: Dropout | None = None  # how merges are passed over in encoding the text; None without dropout
@@ -118,6 +147,12 @@ class ViewState(QObject):
             self.text = text
             self.select(None)
             self.text_changed.emit()
+
+    def set_chat(self, chat: Chat) -> None:
+        """Sets the messages that a chat template gets."""
+        if chat != self.chat:
+            self.chat = chat
+            self.chat_changed.emit()
 
     def show_text(self, text: str, place: tuple[int, int] | None) -> None:
         """Sets the text shown as tokens, and asks to show it with the tokens of some bytes selected.
