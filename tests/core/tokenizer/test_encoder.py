@@ -170,6 +170,22 @@ def test_words_of_any_number_of_tokens_among_special_tokens(first_id, lowest, pa
     assert "".join(numbers.get(token) or tokenizer.decode([token]) for token in expected) == text
 
 
+def test_words_are_told_apart_by_their_length_and_by_every_byte():
+    """Those of up to 15 bytes are their own keys, with zeros behind them; longer ones have a hash."""
+    pairs, results = [(0, 0), (256, 256), (97, 97), (258, 258)], [256, 257, 258, 259]
+    tokenizer = Tokenizer(np.array(pairs), np.array(results), pattern="gpt2")
+    zeros = ["\0" * length for length in range(1, 41)]
+    letters = [
+        "a" * at + "b" + "a" * (length - at - 1) for length in (7, 8, 9, 15, 16, 17, 24, 33) for at in range(length)
+    ]
+    text = " ".join([*zeros, *letters, *reversed(zeros), *reversed(letters)])
+    expected = []
+    for word in pieces(text.encode(), named_pattern("gpt2")):
+        expected += encode_slowly(word, pairs, results)
+    for _ in range(2):  # with an empty cache, and a warm one
+        assert tokenizer.encode(text) == expected
+
+
 class TestTexts:
     @settings(patient, max_examples=100)
     @given(st.text())
