@@ -138,6 +138,7 @@ def test_letters_of_controls_in_sight_and_menus_are_unique_in_every_state(qtbot,
     window.show_your_turn()
     window.show_check_tokenizer()
     window.show_check_training()
+    window.show_trained_on()
     window.show_make_exercise()
     for name in ("prune_tokenizer", "change_specials", "fork_tokenizer", "open_by_name"):
         if window.actions_by_id[name].isEnabled():

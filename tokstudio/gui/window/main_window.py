@@ -77,6 +77,7 @@ from tokstudio.gui.window.workspaces import WORKSPACES
 
 if TYPE_CHECKING:
     from tokstudio.gui.dialogs.checking.tokenizer import CheckTokenizerDialog
+    from tokstudio.gui.dialogs.checking.trained_on import TrainedOnDialog
     from tokstudio.gui.dialogs.checking.training import CheckTrainingDialog, MakeExerciseDialog
 
 _HOW_BACK = "Press Esc, or double-click the title again, to show the other panes."
@@ -191,6 +192,12 @@ class MainWindow(QMainWindow):
 
         self._show_tool(CheckTokenizerDialog)
 
+    def show_trained_on(self) -> None:
+        """Shows the dialog that finds what a tokenizer was trained on."""
+        from tokstudio.gui.dialogs.checking.trained_on import TrainedOnDialog
+
+        self._show_tool(TrainedOnDialog)
+
     def show_check_training(self) -> None:
         """Shows the dialog that checks students' trainings."""
         from tokstudio.gui.dialogs.checking.training import CheckTrainingDialog
@@ -204,7 +211,8 @@ class MainWindow(QMainWindow):
         self._show_tool(MakeExerciseDialog)
 
     def _show_tool(
-        self, kind: type[CheckTokenizerDialog] | type[CheckTrainingDialog] | type[MakeExerciseDialog]
+        self,
+        kind: type[CheckTokenizerDialog] | type[TrainedOnDialog] | type[CheckTrainingDialog] | type[MakeExerciseDialog],
     ) -> None:
         open_already = self.findChild(kind)
         dialog = open_already or kind(self.session, self.theme, self.preferences, self._choosers, self)

@@ -81,7 +81,7 @@ class InferredMixture:
     def told(self) -> str:
         """What was looked at, in words."""
         over = f"; {several(self.passed_over, 'other')} tell nothing" if self.passed_over else ""
-        unknown = several(len(self.unknown), "merge") if self.unknown else "none"
+        unknown = f"{len(self.unknown):,}" if self.unknown else "none"
         return f"From the order of {self.merges:,} merges{over}. Merges that no candidate has: {unknown}."
 
     def to_plain(self) -> dict[str, Any]:

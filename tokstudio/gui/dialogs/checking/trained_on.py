@@ -1,0 +1,279 @@
+"""The dialog What Was It Trained On?: the shares of texts in a tokenizer's training text, from its merges."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, QSignalBlocker, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QPainter
+from PySide6.QtWidgets import QComboBox, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTextEdit, QWidget
+
+from tokstudio.core.analysis.infer_mixture.inference import InferredMixture, infer_mixture_work
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import capitalized, percent_text, printable, several
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.dialogs.checking.base import CheckDialog
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.token_label import token_label
+from tokstudio.gui.widgets.fields import label_for
+from tokstudio.gui.widgets.figures import TableModel
+from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.labels import guarded_painter, named
+from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.menus import push_button
+
+_SIZE = QSize(760, 560)
+_WIDTHS = 200, 80, 130
+_NAME, _SHARE, _INTERVAL, _BAR = range(4)
+_TEXTS = "Texts (*.txt *.jsonl *.json *.csv *.parquet *.gz *.zst *.xz);;All files (*)"
+_CORPUS = "The texts of the corpus"
+_EMPTY = (
+    "Estimates from the order of a tokenizer's merges how much of its training text was like each of some texts: give "
+    "about 1 MB of each language or kind of text that it may have learned. Files can be dropped here."
+)
+_LISTED = 200  # merges that no candidate has
+_LONGEST = 60  # bytes of a token
+
+
+class SharesModel(TableModel):
+    """A row for each candidate."""
+
+    titles = ("Candidate", "Share", "95 % interval", "")
+    tips = (
+        "The texts that the merges are compared with",
+        "Of the bytes of the training text",
+        "How much the share changes with the choice of the candidates' text: a tenth of each is left out in turn",
+        "The share as a bar, with its interval as a line",
+    )
+    numbers = (_SHARE, _INTERVAL)
+    untitled = "Bar"
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.found: InferredMixture | None = None
+
+    def show(self, found: InferredMixture | None) -> None:
+        """Shows shares, or none."""
+        self.beginResetModel()
+        self.found = found
+        self.endResetModel()
+
+    def count(self) -> int:
+        return 0 if self.found is None else len(self.found.shares)
+
+    def ends(self, row: int) -> tuple[float, float, float]:
+        """The share of a row and the ends of its interval, which are the share where there is none."""
+        assert self.found is not None
+        each = self.found.shares[row]
+        return each.share, each.share if each.low is None else each.low, each.share if each.high is None else each.high
+
+    def text(self, row: int, column: int) -> str:
+        assert self.found is not None
+        each = self.found.shares[row]
+        if column == _NAME:
+            return printable(each.name)
+        if column == _SHARE:
+            return percent_text(each.share, 1)
+        if column == _INTERVAL and each.low is not None and each.high is not None:
+            return f"{percent_text(each.low, 1)} to {percent_text(each.high, 1)}"
+        return "–" if column == _INTERVAL else ""
+
+    def font(self, row: int, column: int) -> QFont | None:
+        return self._theme.tabular_font() if column in self.numbers else None
+
+
+class _Bars(QStyledItemDelegate):
+    """Draws each share as a bar in the last column, and its interval as a line in it."""
+
+    def __init__(self, model: SharesModel, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._model, self._theme = model, theme
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        super().paint(painter, option, index)
+        if index.column() != _BAR:
+            return
+        area = QRectF(option.rect).adjusted(6, 4, -6, -4)  # pyright: ignore[reportAttributeAccessIssue]
+        share, low, high = self._model.ends(index.row())
+        palette, middle = self._theme.palette, area.center().y()
+        with guarded_painter(painter):
+            bar = QRectF(area.left(), area.top(), area.width() * share, area.height())
+            painter.fillRect(bar, QColor(palette.accent))
+            line = QRectF(area.left() + area.width() * low, middle - 1, max(area.width() * (high - low), 2), 2)
+            painter.fillRect(line, QColor(palette.text))
+
+
+class TrainedOnDialog(CheckDialog):
+    """The tokenizer and the candidates, their shares, and what is to be known of them."""
+
+    saved_as = ("shares.csv", "CSV (*.csv);;JSON (*.json)")
+
+    def __init__(
+        self,
+        session: Session,
+        theme: Theme,
+        preferences: Preferences,
+        choosers: Choosers,
+        parent: QWidget | None = None,
+    ) -> None:
+        self.model = SharesModel(theme)
+        table = "Shares of the candidates", _WIDTHS
+        super().__init__("What Was It Trained On?", session, theme, preferences, choosers, self.model, table, parent)
+        self.model.setParent(self)
+        self._theme = theme
+        self._files: tuple[Path, ...] = ()
+        self._tokenizer: Tokenizer | None = None  # of the result
+        self._said = ""
+        self._make_fields()
+        self.table.setItemDelegate(_Bars(self.model, theme, self.table))
+        self.table.horizontalHeader().setSectionResizeMode(_BAR, QHeaderView.ResizeMode.Stretch)
+        self.details = named(QTextEdit(readOnly=True), "What is to be known of the shares")
+        self.details.setTabChangesFocus(True)
+        self.check_button.setText("&Find")
+        fields = row(label_for("&Tokenizer", self.tokenizer), (self.tokenizer, 3),
+                     label_for("C&andidates", self.candidates), (self.candidates, 2), self.file_button,
+                     spacing=8)  # fmt: skip
+        buttons = row(self.copy_button, self.save_button, STRETCH, self.close_button, self.check_button, spacing=8)
+        self.fill(theme, _SIZE, fields, (self.table, 3), (self.details, 2), self.note, self.bar, buttons)
+        session.runs.changed.connect(self._list_runs)
+        theme.changed.connect(self._show_details)
+        self._list_runs()
+        self._list_candidates()
+
+    # ---- construction
+
+    def _make_fields(self) -> None:
+        self.tokenizer, self.candidates = QComboBox(), QComboBox()
+        for field, length in ((self.tokenizer, 12), (self.candidates, 14)):
+            field.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            field.setMinimumContentsLength(length)
+            field.currentIndexChanged.connect(self._forget)
+        self.tokenizer.setPlaceholderText("None is open")
+        self.candidates.setToolTip("About 1 MB of each language or kind of text that it may have learned")
+        self.file_button = push_button("F&iles…", self._choose_files, "Choose two or more texts as candidates")
+
+    # ---- what is compared
+
+    def _list_runs(self) -> None:
+        """Lists the runs; the chosen one stays chosen, at first the active one."""
+        chosen: StudioRun | None = self.tokenizer.currentData()
+        wanted = chosen if chosen is not None else self._session.view.run
+        with QSignalBlocker(self.tokenizer):
+            self.tokenizer.clear()
+            for run in self._session.runs.shown:
+                self.tokenizer.addItem(run.name, run)
+            kept = [at for at in range(self.tokenizer.count()) if self.tokenizer.itemData(at) is wanted]
+            self.tokenizer.setCurrentIndex(kept[0] if kept else self.tokenizer.count() - 1)
+        if self.tokenizer.currentData() is chosen:
+            self._refresh()
+        else:
+            self._forget()
+
+    def _list_candidates(self) -> None:
+        with QSignalBlocker(self.candidates):
+            self.candidates.clear()
+            self.candidates.addItem(_CORPUS)
+            if self._files:
+                self.candidates.addItem(several(len(self._files), "file"), self._files)
+            self.candidates.setCurrentIndex(self.candidates.count() - 1)
+        self.candidates.setItemData(
+            self.candidates.count() - 1, "\n".join(map(str, self._files)), Qt.ItemDataRole.ToolTipRole
+        )
+        self._forget()
+
+    def take(self, paths: Sequence[Path]) -> None:
+        """Takes files as candidates."""
+        self._files = tuple(paths)
+        self._list_candidates()
+
+    def _choose_files(self) -> None:
+        if paths := self._choosers.open_files("Choose Candidates", self._preferences.folder, _TEXTS):
+            self._preferences.folder = paths[0].parent
+            self.take(paths)
+
+    def _forget(self) -> None:
+        """Shows no shares: those of others would mislead."""
+        self.model.show(None)
+        self._refresh()
+        self._show_details()
+
+    # ---- finding
+
+    def _check(self) -> None:
+        if not self.check_button.isEnabled():
+            return
+        run: StudioRun = self.tokenizer.currentData()
+        self._tokenizer = run.tokenizer
+        self._said = self.tokenizer.currentText()
+        files: tuple[Path, ...] = self.candidates.currentData() or ()
+        self._forget()
+        self._begin(_work_of(run.tokenizer, files, self._session.corpus.current))
+
+    def _doing(self, progress: Progress) -> str:
+        return f"{capitalized(progress.phase or 'reading')}{progress.detail}…"
+
+    def _finish(self, result: InferredMixture) -> None:
+        self.model.show(result)
+        self._settle(f"{self._said}: {result.told}")
+        self.table.selectRow(0)
+        self.table.setFocus()
+
+    # ---- what is shown
+
+    def _refresh(self) -> None:
+        obstacle = None
+        if self.tokenizer.currentData() is None:
+            obstacle = "Train or open a tokenizer with merges."
+        elif self.candidates.currentData() is None and len(self._session.corpus.remaining) < 2:
+            obstacle = "The corpus has fewer than two texts: open some, or choose files as candidates."
+        self._show_state((self.tokenizer, self.candidates, self.file_button), obstacle, self.model.found is not None)
+
+    def _show_details(self) -> None:
+        found, muted = self.model.found, self._theme.palette.muted
+        if found is None or self._tokenizer is None:
+            self.details.setHtml(f'<p style="color: {muted}">{_EMPTY}</p>')
+            return
+        parts = [html.escape(printable(caution)) for caution in found.cautions]
+        if found.unknown:
+            tokens = self._tokenizer.tokens
+            spelled = [token_label(tokens.prefix(token, _LONGEST), _LONGEST) for token in found.unknown[:_LISTED]]
+            more = f" and {len(found.unknown) - _LISTED:,} more" if len(found.unknown) > _LISTED else ""
+            parts.append(f"Merges that no candidate has: {html.escape('   '.join(spelled))}{more}")
+        self.details.setHtml(
+            "".join(f'<p style="margin-top: 0; margin-bottom: 8px; white-space: pre-wrap">{each}</p>' for each in parts)
+        )
+
+    def _rows_text(self, ending: str) -> str:
+        assert self.model.found is not None
+        if ending == ".json":
+            return json.dumps(self.model.found.to_plain(), ensure_ascii=False)
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(("candidate", "share", "low", "high", "bytes"))
+        for each in self.model.found.shares:
+            writer.writerow((each.name, each.share, each.low, each.high, each.bytes))
+        return text.getvalue()
+
+
+def _work_of(tokenizer: Tokenizer, files: Sequence[Path], corpus: Corpus) -> Callable[[], Work[InferredMixture]]:
+    return partial(_infer_work, tokenizer, files, corpus)
+
+
+def _infer_work(tokenizer: Tokenizer, files: Sequence[Path], corpus: Corpus) -> Work[InferredMixture]:
+    if files:
+        corpus = yield from Corpus.from_files_work(files, keep_empty=True)
+    return (yield from infer_mixture_work(tokenizer, corpus))
