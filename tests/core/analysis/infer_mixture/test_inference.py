@@ -71,6 +71,7 @@ def test_a_known_mixture_is_found_within_a_point_and_within_its_intervals(tokeni
     assert sum(share.share for share in found.shares) == pytest.approx(1)
     assert (found.merges, found.unknown, found.passed_over) == (300, (), 0)
     assert found.misfit < 0.001
+    assert not any("unlike" in caution for caution in found.cautions)
 
 
 def test_other_texts_of_the_same_languages_serve_as_well(tokenizer):
@@ -125,6 +126,13 @@ def test_merges_that_no_candidate_has_are_named(tokenizer):
     plain = json.loads(json.dumps(found.to_plain()))
     assert plain["shares"][0]["name"] == "one"
     assert len(plain["unknown"]) == len(found.unknown)
+
+
+def test_candidates_that_are_unlike_the_training_text_are_told(tokenizer):
+    others = {"five": language("abcdefgh", 5), "six": language("ghijklmnop", 6)}
+    found = infer_mixture(tokenizer, others)
+    assert found.misfit > 0.1
+    assert any("unlike the training text" in caution for caution in found.cautions)
 
 
 def test_candidates_in_one_piece_have_no_intervals(tokenizer):
