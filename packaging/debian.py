@@ -61,8 +61,8 @@ see /usr/share/common-licenses/LGPL-3. Their libraries are files of their own in
 Python Software Foundation, as is typing_extensions. numpy, numba, llvmlite,
 zstandard, protobuf, httpx2, httpcore2, idna, fsspec, packaging, Jinja2 and
 MarkupSafe come under BSD licences,
-pyqtgraph, charset-normalizer, platformdirs, tiktoken, anyio, h11, truststore,
-filelock and PyYAML under the MIT licence, tqdm under it and the Mozilla Public
+pyqtgraph, charset-normalizer, platformdirs, tiktoken, highspy, anyio, h11,
+truststore, filelock and PyYAML under the MIT licence, tqdm under it and the Mozilla Public
 Licence, version 2.0 (see /usr/share/common-licenses/MPL-2.0),
 regex, tokenizers, sentencepiece, pyarrow and huggingface_hub under the Apache
 Licence, version 2.0 (see /usr/share/common-licenses/Apache-2.0). Their texts

@@ -26,6 +26,7 @@ HEAVY = {
     "charset_normalizer",
     "pyarrow",
     "zstandard",
+    "highspy",
     "jinja2",
     "sqlite3",
 }

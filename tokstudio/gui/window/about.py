@@ -58,6 +58,7 @@ _KNOWN = (
     ("tiktoken", "tiktoken", "MIT"),
     ("sentencepiece", "sentencepiece", "Apache 2.0"),
     ("zstandard", "zstandard", "BSD, 3 clauses"),
+    ("HiGHS", "highspy", "MIT and others"),
     ("huggingface_hub", "huggingface_hub", "Apache 2.0"),
     ("httpx2", "httpx2", "BSD, 3 clauses"),
     ("httpcore2", "httpcore2", "BSD, 3 clauses"),
