@@ -212,7 +212,7 @@ studio = Studio(application)
 studio.window.show()
 application.processEvents()
 dialogs = {"tokstudio.gui.dialogs.export.dialog", "tokstudio.gui.dialogs.surgery.prune"}
-early = {"numba", "pyqtgraph", *dialogs} & set(sys.modules)
+early = {"numba", "pyqtgraph", "importlib.metadata", *dialogs} & set(sys.modules)
 studio.show()
 while "numba" not in sys.modules or studio.session.jobs.running:
     application.processEvents()

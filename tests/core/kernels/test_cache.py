@@ -168,7 +168,7 @@ def own_folder(tmp_path):
 
 def test_the_sources_are_read_for_the_first_loop_only(monkeypatch):
     known = cache.identity()
-    monkeypatch.setattr(cache, "files", lambda package: pytest.fail("read again"))
+    monkeypatch.setattr("importlib.resources.files", lambda package: pytest.fail("read again"))
     assert cache.identity() == known
 
 

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import monotonic
 from typing import Any, cast
@@ -516,6 +515,8 @@ _NOTHING = np.empty(0, np.int64), np.empty(0, np.int64)
 
 
 def _version(engine: OtherEngine) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(engine.package)
     except PackageNotFoundError:

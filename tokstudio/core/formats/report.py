@@ -7,7 +7,6 @@ import platform
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,6 +136,8 @@ def _section(title: str, lines: list[str] | tuple[str, ...]) -> Iterator[str]:
 
 def versions() -> list[str]:
     """TokStudio, Python and the libraries with their versions."""
+    from importlib.metadata import PackageNotFoundError, version
+
     programs = [f"TokStudio {__version__}", f"Python {platform.python_version()}"]
     for library in _LIBRARIES:
         try:

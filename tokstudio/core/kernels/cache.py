@@ -22,8 +22,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
-from importlib.metadata import version
-from importlib.resources import files
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from typing import Any
@@ -165,6 +163,9 @@ def _own_folder() -> Path | None:
 @cache
 def identity() -> str:
     """16 hexadecimal digits that identify the loops, the compiler, and the kind of interpreter and machine."""
+    from importlib.metadata import version
+    from importlib.resources import files
+
     digest = hashlib.sha256()
     sources = (entry for entry in files("tokstudio.core.kernels").iterdir() if entry.name.endswith(".py"))
     for source in sorted(sources, key=lambda entry: entry.name):

@@ -14,7 +14,6 @@ import os
 import struct
 import tempfile
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +48,8 @@ def why_unusable() -> str:
         except LlamaUnusable as error:
             return str(error)
         except ValueError as error:
-            return f"{PACKAGE} {version(PACKAGE)} does not read a vocabulary alone ({error})"
-    return "" if ids == [2, 1, 0] else f"{PACKAGE} {version(PACKAGE)} does not encode as llama.cpp does"
+            return f"{PACKAGE} {_version()} does not read a vocabulary alone ({error})"
+    return "" if ids == [2, 1, 0] else f"{PACKAGE} {_version()} does not encode as llama.cpp does"
 
 
 class LlamaCpp:
@@ -114,14 +113,21 @@ class LlamaCpp:
             self._said.append(text.decode("utf-8", "replace").strip())
 
 
+def _version() -> str:
+    """The version of the package; raises ModuleNotFoundError where there is none."""
+    from importlib.metadata import version
+
+    return version(PACKAGE)
+
+
 def _place() -> int:
     try:
-        return VOCABULARY_ONLY[version(PACKAGE)]
-    except PackageNotFoundError:
+        return VOCABULARY_ONLY[_version()]
+    except ModuleNotFoundError:
         raise LlamaUnusable(f"{PACKAGE} is not installed") from None
     except KeyError:
         known = ", ".join(VOCABULARY_ONLY)
-        raise LlamaUnusable(f"{PACKAGE} {version(PACKAGE)} is not known: install {known}") from None
+        raise LlamaUnusable(f"{PACKAGE} {_version()} is not known: install {known}") from None
 
 
 def _calls() -> Any:  # noqa: ANN401 - a compiled module
@@ -148,7 +154,7 @@ def _calls() -> Any:  # noqa: ANN401 - a compiled module
             call = getattr(library, name)
             call.restype, call.argtypes = result, arguments
     except (IndexError, OSError, AttributeError) as error:
-        raise LlamaUnusable(f"{PACKAGE} {version(PACKAGE)} cannot be called on this system") from error
+        raise LlamaUnusable(f"{PACKAGE} {_version()} cannot be called on this system") from error
     return library
 
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import pairwise
 from typing import Any
 
@@ -195,6 +194,8 @@ def train_by_library_work(corpus: Corpus, config: LibraryConfig) -> Work[Trained
     The phases are "splitting", "reading" with the bytes that the library has taken, then "training" and
     "opening" without a number.
     """
+    from importlib.metadata import version
+
     started = time.perf_counter()
     lines = yield from lines_work(corpus, config.held_out)
     try:

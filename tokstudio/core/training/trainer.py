@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -343,6 +342,8 @@ def _is_part_of(run: Run, batch: MergeBatch, here: slice) -> bool:
 @cache
 def _regex_version() -> str:
     """Kept, because each look at a package takes milliseconds."""
+    from importlib.metadata import version
+
     return version("regex")
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, qVersion
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
@@ -36,6 +36,9 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import named
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.version import __version__
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 # --- The components of TokStudio: their versions and licences ---------------------------------------------------------
 
@@ -89,6 +92,8 @@ class Component:
 
 def components() -> list[Component]:
     """All components."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
     result = [
         Component("Python", platform.python_version(), "Python Software Foundation", _of_python),
         Component("Qt", qVersion() or "", "LGPL 3", partial(_usual, "LGPL 3")),
