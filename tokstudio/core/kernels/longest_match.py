@@ -225,11 +225,11 @@ def place_nodes(base: int, listed: Int32, count: int, nodes: Int32) -> bool:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _longest(nodes: Int32, numbers: Int32, symbols: Int32, at: int, bound: int) -> int:
+def _longest(nodes: Int32, symbols: Int32, at: int, bound: int) -> int:
     """The longest token below `bound` that begins at a place."""
-    node = token = np.int64(numbers[symbols[at]])
+    node = token = np.int64(symbols[at])
     for k in range(at + 1, len(symbols)):
-        row = np.int64(nodes[node, BEFORE]) ^ numbers[symbols[k]]
+        row = np.int64(nodes[node, BEFORE]) ^ symbols[k]
         if nodes[row, ABOVE] != node or nodes[row, LEAST] >= bound:
             break
         node, here = row, np.int64(nodes[row, TOKEN])
@@ -247,7 +247,6 @@ def encode_by_longest(
     lengths: Int32,
     shorter: Int32,
     nodes: Int32,
-    numbers: Int32,
     symbols: Int32,
     tokens: NDArray[np.uint32],
     dead: Bytes,
@@ -265,8 +264,7 @@ def encode_by_longest(
         lengths: int32 [numbers], base tokens.
         shorter: int32 [numbers]; see `list_nodes`.
         nodes: int32 [rows, 4]; see the module.
-        numbers: int32 [ids], the number of each id.
-        symbols: int32 [n], ids of base tokens, n > 0.
+        symbols: int32 [n], numbers of base tokens, n > 0.
         tokens: uint32 [n], written: numbers.
         dead: uint8 [n // 8 + 1], zeros at first: a bit for each place where no token may follow.
         state: int64 [STATE_SIZE], zeros at first.
@@ -276,7 +274,7 @@ def encode_by_longest(
         Whether the sequence is encoded.
     """
     at, written, bound = state[PLACE], state[WRITTEN], base + limit
-    token = _longest(nodes, numbers, symbols, at, bound)
+    token = _longest(nodes, symbols, at, bound)
     while budget > 0:
         budget -= 1
         while token != _NONE:
@@ -299,6 +297,6 @@ def encode_by_longest(
         at += lengths[token]
         if at == len(symbols):
             break
-        token = _longest(nodes, numbers, symbols, at, bound)
+        token = _longest(nodes, symbols, at, bound)
     state[PLACE], state[WRITTEN] = at, written
     return at == len(symbols)

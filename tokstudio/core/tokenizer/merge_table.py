@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,11 @@ class Trie:
     lengths: NDArray[np.int32]  # [numbers], base tokens
     shorter: NDArray[np.int32]  # [numbers], the longest token that each begins with, but for itself
     nodes: NDArray[np.int32]  # [rows, 4]
+
+    @cached_property
+    def numbered(self) -> bool:
+        """Whether numbers of base tokens differ from their ids."""
+        return not np.array_equal(self.ids[: self.base], np.arange(self.base))
 
 
 class MergeTable:
