@@ -20,6 +20,7 @@ from tokstudio.core.corpus.readers.files import FileText
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.pretokenization import count_words as counting
+from tokstudio.core.pretokenization import patterns
 from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.pretokenization.word_table import Rows, TableBuilder, TablePart, WordTable
@@ -274,7 +275,7 @@ def test_counts_that_overflow_together_are_refused(pattern):
 
 
 def test_a_custom_expression_counts_short_documents_together(monkeypatch):
-    monkeypatch.setattr(counting, "SECONDS_OF_A_PIECE", 3_600)
+    monkeypatch.setattr(patterns, "SECONDS_OF_A_PIECE", 3_600)
     calls = []
     original = WordTable.look_up
 
@@ -295,13 +296,13 @@ def test_a_custom_expression_gives_the_same_counts_in_any_pieces(texts, chunk, w
     pieces = [part for text in texts for part in text.split(b"a")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "CHUNK", chunk)
-        patch.setattr(counting, "MOST_WORDS", words)
+        patch.setattr(patterns, "MOST_WORDS", words)
         made = counted([Source.from_texts(texts)], r"\w+|\W", specials=SpecialFinder([b"a"]))
     assert list(made.items()) == list(Counter(word for text in pieces for word in pre_tokens(text, r"\w+|\W")).items())
 
 
 def test_splitting_a_long_document_by_a_custom_expression_reports_progress(monkeypatch):
-    monkeypatch.setattr(counting, "SECONDS_OF_A_PIECE", 0)
+    monkeypatch.setattr(patterns, "SECONDS_OF_A_PIECE", 0)
     source = Source.from_texts([b"some words " * 100_000])
     assert len(list(count_work(cut([source]), CountedWith(r"\w+|\W"), 1))) > 20
     # Closing it ends the threads.

@@ -169,7 +169,7 @@ def test_pieces_are_encoded_alike_however_they_are_grouped(text, allowed, patter
     assert not set(made.encode(text)) & set(made.special_tokens.values())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tokstudio.core.tokenizer.encoder.GROUP", size)
-        patch.setattr("tokstudio.core.pretokenization.count_words.MOST_WORDS", words)
+        patch.setattr("tokstudio.core.pretokenization.patterns.MOST_WORDS", words)
         assert made.encode(text, allowed) == expected
 
 
