@@ -157,7 +157,7 @@ def infer_mixture(words: Sequence[str]) -> argparse.Namespace:
     )
     add("--run", metavar="NAME", help="for a project: the run, where it has several")
     add("--merges", type=shared.whole, default=1000, metavar="N", help="look at the first N merges (default: 1000)")
-    add("--no-intervals", action="store_true", help="find the shares alone, which takes a quarter of the time")
+    add("--no-intervals", action="store_true", help="find the shares alone, which takes a fifth of the time")
     add("--json", action="store_true", help="print the result as one JSON object")
     shared.add_encoding(add)
     shared.add_pattern(parser)

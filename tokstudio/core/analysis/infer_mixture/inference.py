@@ -109,7 +109,7 @@ def infer_mixture(
         candidates: Texts, or lists of documents, by name; or a corpus, whose entries are the candidates. Each stands
             for texts of its kind, such as those in its language; weights of the corpus do not matter.
         merges: How many of the first merges are looked at, at least 50.
-        intervals: Whether to find intervals, which takes about four times as long.
+        intervals: Whether to find intervals, which takes about five times as long.
         threads: At most so many; None is one per core. The result does not depend on it.
 
     Raises:
