@@ -17,6 +17,7 @@ from tokstudio import (
     Tokenizer,
     TrainingConfig,
     WholeCharacters,
+    add_specials,
     extend,
     infer_mixture,
     prune,
@@ -182,6 +183,10 @@ def test_tokenizers_whose_order_tells_nothing_are_refused(tokenizer):
     assert "counts, and this tokenizer has 49" in refusal(tokenizer.at(49), LANGUAGES)
     assert "this tokenizer has 0" in refusal(tokenizer.at(0), LANGUAGES)
     assert "Parity-aware BPE merges other pairs" in refusal(trained(ParityAware()), LANGUAGES)
+    assert "Parity-aware BPE merges" in refusal(add_specials(trained(ParityAware()), ["<s>"]), LANGUAGES)
+    further = extend(trained(WholeCharacters()), corpus, TrainingConfig(vocabulary_size=600, pattern="gpt2"))
+    assert "BPE of whole characters merges" in refusal(further.at(100), LANGUAGES)
+    assert infer_mixture(add_specials(tokenizer, ["<s>"]), LANGUAGES).merges == 300
     assert "BPE of whole characters merges other pairs" in refusal(trained(WholeCharacters()), LANGUAGES)
     assert "Picky BPE" in refusal(train(corpus, TrainingConfig(vocabulary_size=400, algorithm=Picky())), LANGUAGES)
     assert "this tokenizer has 30" in refusal(trained(SuperBPE(transition=286)), LANGUAGES)

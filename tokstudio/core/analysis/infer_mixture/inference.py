@@ -195,8 +195,9 @@ def check_tokenizer(tokenizer: object) -> int:
     limit, content, run, origin = len(tokenizer.merges), tokenizer.content, tokenizer.run, tokenizer.origin
     if origin is not None and origin.change == "pruned":
         raise ConfigError("Tokens of this tokenizer were removed: choose the one it was made from.")
-    if origin is not None and origin.change == "extended":
-        limit = min(limit, check_tokenizer(origin.old))
+    before = origin.old if origin is not None else None if run is None else run.start
+    if before is not None:
+        limit = min(limit, check_tokenizer(before))
     elif run is not None:
         algorithm = run.config.algorithm
         limit = min(limit, algorithm.never_rising(limit))
