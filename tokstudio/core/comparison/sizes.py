@@ -121,14 +121,15 @@ def parallel_curves_work(
     return SourceCurves(tuple(name for name, _ in named), size, np.stack(tokens, axis=1), lines=lines)
 
 
-def ratios_of(curves: SourceCurves) -> NDArray[np.float64]:
-    """float64 [merges + 1, texts], tokens per line where the texts have the same lines, else bytes per token.
+def ratios_of(curves: SourceCurves, merges: int | None = None) -> NDArray[np.float64]:
+    """Tokens per line where the texts have the same lines, else bytes per token; 0 for a text without tokens.
 
-    It is 0 for a text without tokens.
+    float64 [texts] after a number of merges, [merges + 1, texts] for None.
     """
+    tokens = curves.tokens if merges is None else curves.tokens[merges]
     if curves.lines:
-        return curves.tokens / curves.lines
-    return np.divide(curves.bytes, curves.tokens, out=np.zeros(curves.tokens.shape), where=curves.tokens > 0)
+        return tokens / curves.lines
+    return np.divide(curves.bytes, tokens, out=np.zeros(tokens.shape), where=tokens > 0)
 
 
 def merges_like(curves: SourceCurves, base: int, merges: int) -> tuple[int | None, ...]:
@@ -146,9 +147,9 @@ def merges_like(curves: SourceCurves, base: int, merges: int) -> tuple[int | Non
     if not curves.tokens[merges, base]:
         return (None,) * len(amounts)
     found = list[int | None]()
-    for tokens, amount in zip(curves.tokens.T, amounts, strict=True):
+    for minus, amount in zip(curves.minus_fewest, amounts, strict=True):
         # tokens / amount of the text <= tokens / amount of the base
-        most = min(int(curves.tokens[merges, base]) * amount // amounts[base], int(tokens.max()))
-        enough = (tokens <= most) & (tokens > 0)
-        found.append(int(np.argmax(enough)) if enough.any() else None)
+        most = int(curves.tokens[merges, base]) * amount // amounts[base]
+        at = int(np.searchsorted(minus, max(-most, int(minus[0]))))
+        found.append(at if minus[0] and at < len(minus) else None)
     return tuple(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,6 +138,11 @@ class SourceCurves:
     def __post_init__(self) -> None:
         self.bytes.setflags(write=False)
         self.tokens.setflags(write=False)
+
+    @cached_property
+    def minus_fewest(self) -> NDArray[np.int64]:
+        """int64 [sources, merges + 1], minus the fewest tokens up to each number of merges, which never decreases."""
+        return -np.minimum.accumulate(np.ascontiguousarray(self.tokens.T), axis=1)
 
     def bytes_per_token(self, merges: int | None = None) -> NDArray[np.float64]:
         """float64 [sources], bytes per token after so many merges (None: all); 0 for a source without tokens."""

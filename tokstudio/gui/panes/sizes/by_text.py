@@ -82,7 +82,7 @@ class TextsModel(TableModel):
         self.merges = merges_like(curves, base, merges)
         reached = [f"more than {sizes[-1]:,}" if at is None else f"{sizes[at]:,}" for at in self.merges]
         reached[base] = f"{sizes[merges]:,}"
-        rows = zip(names, ratios_of(curves)[merges].tolist(), reached, strict=True)
+        rows = zip(names, ratios_of(curves, merges).tolist(), reached, strict=True)
         new = [(name, f"{value:,.2f}" if value else "–", size if value else "–") for name, value, size in rows]
         if len(new) != len(self.rows):
             self.beginResetModel()
@@ -188,7 +188,7 @@ class ByTextPage(QWidget):
         merges = min(self._session.view.playhead, len(curves.tokens) - 1)
         base, sizes = max(self.base.currentIndex(), 0), run.vocabulary_sizes
         self.model.set_curves(curves, base, sizes, merges, self.devicePixelRatioF())
-        value = ratios_of(curves)[merges, base]
+        value = ratios_of(curves, merges)[base]
         self.answer.setText(_answer(curves, base, merges, sizes, self.model.merges))
         self.plot.set_playhead(self._first + merges, f"{sizes[merges]:,} tokens · {value:.2f}")
 
@@ -306,7 +306,7 @@ def _is_english(name: str) -> bool:
 
 def _answer(curves: SourceCurves, base: int, merges: int, sizes: np.ndarray, reached: tuple[int | None, ...]) -> str:
     """Which texts need a larger vocabulary for what the base has, as a sentence."""
-    names, value = curves.names, ratios_of(curves)[merges, base]
+    names, value = curves.names, ratios_of(curves, merges)[base]
     unit = "tokens per line" if curves.lines else "bytes per token"
     has = f"With {sizes[merges]:,} tokens, {isolated(names[base])} has {value:,.2f} {unit}."
     others = [number for number in range(len(names)) if number != base and curves.tokens[-1, number]]
