@@ -6,7 +6,7 @@ from __future__ import annotations
 import errno
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -28,16 +28,21 @@ PADDING = 8
 IN_A_THREAD = 1 << 17  # words that a thread looks up at once
 
 
-class WordTable:
-    """Distinct words (bytes, none empty), numbered from 0 in the order of first occurrence. Not thread-safe."""
+class HashedWords:
+    """Distinct words (bytes, none empty), numbered from 0 in the order of first occurrence. Not thread-safe.
 
-    def __init__(self, words: int = 1 << 9) -> None:
-        self._slots = np.zeros((power_of_two(max(16, 2 * words)), 2), np.uint64)
+    A subclass has the loops that look words up, and what a slot of the hash table has beside a word.
+
+    Args:
+        words: How many fit at first.
+        slot_size: The numbers of 8 bytes in a slot.
+    """
+
+    def __init__(self, words: int, slot_size: int) -> None:
+        self._slots = np.zeros((power_of_two(max(16, 2 * words)), slot_size), np.uint64)
         self._offsets = np.zeros(words + 1, np.int64)
         self._arena = np.zeros(8 * words + PADDING, np.uint8)
-        self._numbers, self._keys = np.empty(0, np.int32), np.empty(0, np.uint64)  # as long as a look-up needs
         self._used = 0
-        self._entered = 0  # words that are in the slots
 
     def __len__(self) -> int:
         return self._used
@@ -51,6 +56,48 @@ class WordTable:
     def offsets(self) -> NDArray[np.int64]:
         """int64 [len + 1], the start of each word, and the end of the last."""
         return self._offsets[: self._used + 1]
+
+    def _find_all(
+        self, find: Callable[[int, NDArray[np.int64], int], tuple[int, int]], start: int, ends: NDArray[np.int64]
+    ) -> None:
+        """Looks up words of a text, of which the first begins at `start` and each other one at the end before.
+
+        `find` gets a start, the ends from there on and how many words came before; it returns how many words it has
+        looked up, fewer where the table is full, and how many are in the table.
+        """
+        done, n, ends = 0, len(ends), read_only(ends)
+        while done < n:
+            more, self._used = find(start, ends[done:], done)
+            done += more
+            if more:
+                start = int(ends[done - 1])
+            if done < n:
+                self._grow(int(ends[done]) - start)
+
+    def _spread(self, larger: NDArray[np.uint64]) -> None:
+        """Enters all slots into a larger, empty array of slots."""
+        raise NotImplementedError
+
+    def _grow(self, length: int) -> None:
+        """Grows the arrays that are full; a word of `length` must fit."""
+        if 2 * (self._used + 1) > len(self._slots):
+            larger = np.zeros((2 * len(self._slots), self._slots.shape[1]), np.uint64)
+            self._spread(larger)
+            self._slots = larger
+        if self._used + 2 > len(self._offsets):
+            self._offsets = grown(self._offsets, 2 * len(self._offsets))
+        needed = int(self._offsets[self._used]) + length + PADDING
+        if needed > len(self._arena):
+            self._arena = grown(self._arena, max(needed, len(self._arena) + len(self._arena) // 2))
+
+
+class WordTable(HashedWords):
+    """The words that are counted."""
+
+    def __init__(self, words: int = 1 << 9) -> None:
+        super().__init__(words, 2)
+        self._numbers, self._keys = np.empty(0, np.int32), np.empty(0, np.uint64)  # as long as a look-up needs
+        self._entered = 0  # words that are in the slots
 
     @property
     def room(self) -> int:
@@ -76,20 +123,17 @@ class WordTable:
         from tokstudio.core.kernels.words import look_up
 
         self._enter()
-        done, n = 0, len(ends)
-        if n > len(self._keys):
+        if (n := len(ends)) > len(self._keys):
             size = min(MOST_WORDS, power_of_two(n))
             self._numbers, self._keys = np.empty(size, np.int32), np.empty(size, np.uint64)
-        data, ends = read_only(data), read_only(ends)
-        while done < n:
+        data = read_only(data)
+
+        def find(start: int, ends: NDArray[np.int64], done: int) -> tuple[int, int]:
             arrays = (self._numbers[done:n], self._keys, self._slots, self._offsets, self._arena)
-            more, self._used = look_up(data, start, ends[done:], *arrays, self._used, True)
-            self._entered = self._used
-            done += more
-            if more:
-                start = int(ends[done - 1])
-            if done < n:
-                self._grow(int(ends[done]) - start)
+            return look_up(data, start, ends, *arrays, self._used, True)
+
+        self._find_all(find, start, ends)
+        self._entered = self._used
         return self._numbers[:n]
 
     def join_work(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Work[NDArray[np.int32]]:
@@ -142,19 +186,10 @@ class WordTable:
         enter(self._arena, self._offsets, self._slots, self._entered, self._used)
         self._entered = self._used
 
-    def _grow(self, length: int) -> None:
-        """Grows the arrays that are full; a word of `length` must fit."""
+    def _spread(self, larger: NDArray[np.uint64]) -> None:
         from tokstudio.core.kernels.words import spread
 
-        if 2 * (self._used + 1) > len(self._slots):
-            larger = np.zeros((2 * len(self._slots), 2), np.uint64)
-            spread(self._slots, larger)
-            self._slots = larger
-        if self._used + 2 > len(self._offsets):
-            self._offsets = grown(self._offsets, 2 * len(self._offsets))
-        needed = int(self._offsets[self._used]) + length + PADDING
-        if needed > len(self._arena):
-            self._arena = grown(self._arena, max(needed, len(self._arena) + len(self._arena) // 2))
+        spread(self._slots, larger)
 
 
 def _ignore(_number: int, _result: object) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import grown, power_of_two, read_only
-from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING
+from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, HashedWords
 
 MOST_KNOWN = 1 << 19  # pre-tokens cached with their tokens
 _MOST_BYTES = 1 << 26
@@ -18,19 +18,15 @@ _SLOT_SIZE = 4  # likewise
 _FIRST = 1 << 9  # words that fit at first
 
 
-class KnownWords:
-    """Distinct words, numbered in the order of first occurrence, and the tokens of the first `encoded` of them.
-
-    `whole_words` are known from the beginning. Not thread-safe.
-    """
+class KnownWords(HashedWords):
+    """Words, and the tokens of the first `encoded` of them; `whole_words` are known from the beginning."""
 
     def __init__(self, whole_words: Mapping[bytes, int]) -> None:
-        self._slots = np.zeros((2 * _FIRST, _SLOT_SIZE), np.uint64)
-        self._word_offsets, self._arena = np.zeros(_FIRST + 1, np.int64), np.zeros(8 * _FIRST + PADDING, np.uint8)
+        super().__init__(_FIRST, _SLOT_SIZE)
         self._packed, self._packed_words = np.zeros(_FIRST, np.uint64), 0
         self._values = np.empty(0, np.int64)  # as long as a look-up needs
-        self._used = self.encoded = 0
-        self._ids, self._offsets = np.empty(1 << 12, np.uint32), np.zeros(_FIRST + 1, np.int64)
+        self.encoded = 0
+        self._ids, self._id_offsets = np.empty(1 << 12, np.uint32), np.zeros(_FIRST + 1, np.int64)
         data, start = np.frombuffer(b"".join([*whole_words, bytes(PADDING)]), np.uint8), 0
         ends = np.cumsum(list(map(len, whole_words)), dtype=np.int64)
         for first in range(0, len(ends), MOST_WORDS):
@@ -40,30 +36,17 @@ class KnownWords:
         self.make_room()
         self.encoded = self._given = len(ends)
         self._ids[: len(ends)] = list(whole_words.values())
-        self._offsets[: len(ends) + 1] = np.arange(len(ends) + 1)
-
-    def __len__(self) -> int:
-        return self._used
-
-    @property
-    def words(self) -> NDArray[np.uint8]:
-        """uint8, all words in the order of their numbers, followed by `PADDING` bytes."""
-        return self._arena
-
-    @property
-    def offsets(self) -> NDArray[np.int64]:
-        """int64 [len + 1], the start of each word, and the end of the last."""
-        return self._word_offsets[: self._used + 1]
+        self._id_offsets[: len(ends) + 1] = np.arange(len(ends) + 1)
 
     @property
     def arrays(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The tokens of all words, and the start of those of each word."""
-        return self._ids, self._offsets
+        return self._ids, self._id_offsets
 
     @property
     def full(self) -> bool:
         """Whether to replace it by an empty cache."""
-        return self._used > MOST_KNOWN + self._given or self._word_offsets[self._used] > _MOST_BYTES
+        return self._used > MOST_KNOWN + self._given or self._offsets[self._used] > _MOST_BYTES
 
     def look_up(
         self, data: NDArray[np.uint8], start: int, ends: NDArray[np.int64], numbered: bool = False
@@ -81,54 +64,46 @@ class KnownWords:
         """
         from tokstudio.core.kernels.known_words import find_tokens
 
-        done, n = 0, len(ends)
-        if n > len(self._values):
+        if (n := len(ends)) > len(self._values):
             self._values = np.empty(min(MOST_WORDS, power_of_two(n)), np.int64)
-        data, ends = read_only(data), read_only(ends)
-        while done < n:
-            arrays = (self._values[done:n], self._slots, self._word_offsets, self._arena)
-            more, self._used = find_tokens(data, start, ends[done:], *arrays, self._used, self._packed, numbered)
-            done += more
-            if more:
-                start = int(ends[done - 1])
-            if done < n:
-                self._grow(int(ends[done]) - start)
+        data = read_only(data)
+
+        def find(start: int, ends: NDArray[np.int64], done: int) -> tuple[int, int]:
+            arrays = (self._values[done:n], self._slots, self._offsets, self._arena)
+            return find_tokens(data, start, ends, *arrays, self._used, self._packed, numbered)
+
+        self._find_all(find, start, ends)
         return self._values[:n]
 
-    def _grow(self, length: int) -> None:
-        """Grows the arrays that are full; a word of `length` must fit."""
+    def _spread(self, larger: NDArray[np.uint64]) -> None:
         from tokstudio.core.kernels.known_words import spread_slots
 
-        if 2 * (self._used + 1) > len(self._slots):
-            larger = np.zeros((2 * len(self._slots), _SLOT_SIZE), np.uint64)
-            spread_slots(self._slots, larger)
-            self._slots = larger
-        if self._used + 2 > len(self._word_offsets):
-            self._word_offsets = grown(self._word_offsets, 2 * len(self._word_offsets))
-            self._packed = grown(self._packed, len(self._word_offsets) - 1)
-        needed = int(self._word_offsets[self._used]) + length + PADDING
-        if needed > len(self._arena):
-            self._arena = grown(self._arena, max(needed, len(self._arena) + len(self._arena) // 2))
+        spread_slots(self._slots, larger)
+
+    def _grow(self, length: int) -> None:
+        super()._grow(length)
+        if len(self._packed) < len(self._offsets) - 1:
+            self._packed = grown(self._packed, len(self._offsets) - 1)
 
     def make_room(self) -> None:
         """Allocates space for the tokens of all words that have none yet."""
-        if len(self._offsets) < len(self._word_offsets):
-            self._offsets = grown(self._offsets, len(self._word_offsets))
-        most = int(self._offsets[self.encoded] + self._word_offsets[self._used] - self._word_offsets[self.encoded])
+        if len(self._id_offsets) < len(self._offsets):
+            self._id_offsets = grown(self._id_offsets, len(self._offsets))
+        most = int(self._id_offsets[self.encoded] + self._offsets[self._used] - self._offsets[self.encoded])
         if most > len(self._ids):
             self._ids = grown(self._ids, max(most, 2 * len(self._ids)))
 
     def add(self, ids: NDArray[np.uint32]) -> None:
         """Adds the tokens of the next word."""
-        start = int(self._offsets[self.encoded])
+        start = int(self._id_offsets[self.encoded])
         self._ids[start : start + len(ids)] = ids
         self.encoded += 1
-        self._offsets[self.encoded] = start + len(ids)
+        self._id_offsets[self.encoded] = start + len(ids)
 
     def write_tokens(self, values: NDArray[np.int64], out: NDArray[np.uint32], at: int) -> int:
         """Writes the tokens of words to `out` from `at` on, with room for `SPARE` more; returns their end."""
         from tokstudio.core.kernels.known_words import emit, pack
 
-        pack(self._ids, self._offsets, self._packed_words, self.encoded, self._packed)
+        pack(self._ids, self._id_offsets, self._packed_words, self.encoded, self._packed)
         self._packed_words = self.encoded
-        return emit(values, self._packed, self._ids, self._offsets, out, at)
+        return emit(values, self._packed, self._ids, self._id_offsets, out, at)
