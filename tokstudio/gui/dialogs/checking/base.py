@@ -8,15 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import printable
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
+from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
@@ -133,6 +136,31 @@ class CheckDialog(WorkDialog):
 
     def _fail_saving(self, error: Exception) -> None:
         self.say(problem_of(error).text, "error")
+
+
+class TokenizerBox(QComboBox):
+    """A choice among the tokenizers of the window; the chosen one stays chosen, at first the active one."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(12)
+        self.setPlaceholderText("None is open")
+
+    def list_again(self, path: Path | None = None) -> bool:
+        """Lists them, and the file or folder `path`; returns whether another is chosen then, which emits no signal."""
+        chosen: StudioRun | Path | None = self.currentData()
+        wanted = chosen if chosen is not None else self._session.view.run
+        with QSignalBlocker(self):
+            self.clear()
+            for run in self._session.runs.shown:
+                self.addItem(run.name, run)
+            if path is not None:
+                self.addItem(printable(file_name(path)), path)
+            kept = [at for at in range(self.count()) if self.itemData(at) is wanted]
+            self.setCurrentIndex(kept[0] if kept else self.count() - 1)
+        return self.currentData() is not chosen
 
 
 def _write_work(path: Path, text: str) -> Work[Path]:

@@ -12,14 +12,13 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSignalBlocker, QSize
 from PySide6.QtWidgets import QComboBox, QTextEdit, QWidget
 
-from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.lint.findings import LEVELS, LintFinding, has_error, summary, to_csv, to_json
 from tokstudio.core.lint.lint import lint_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.dialogs.checking.base import CheckDialog
+from tokstudio.gui.dialogs.checking.base import CheckDialog, TokenizerBox
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
@@ -112,10 +111,7 @@ class CheckTokenizerDialog(CheckDialog):
     # ---- construction
 
     def _make_fields(self) -> None:
-        self.tokenizer = QComboBox()
-        self.tokenizer.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.tokenizer.setMinimumContentsLength(12)
-        self.tokenizer.setPlaceholderText("None is open")
+        self.tokenizer = TokenizerBox(self._session)
         self.file_button = push_button("&File…", self._choose_file, "Check a file, such as tokenizer.json")
         self.folder_button = push_button("F&older…", self._choose_folder, "Check a folder with all its files")
         self.text = QComboBox()
@@ -132,18 +128,7 @@ class CheckTokenizerDialog(CheckDialog):
     # ---- what is checked
 
     def _list_runs(self) -> None:
-        """Lists the runs; the chosen one stays chosen, at first the active one."""
-        chosen = self.tokenizer.currentData()
-        wanted = chosen if chosen is not None else self._session.view.run
-        with QSignalBlocker(self.tokenizer):
-            self.tokenizer.clear()
-            for run in self._session.runs.shown:
-                self.tokenizer.addItem(run.name, run)
-            if self._path is not None:
-                self.tokenizer.addItem(printable(file_name(self._path)), self._path)
-            kept = [at for at in range(self.tokenizer.count()) if self.tokenizer.itemData(at) is wanted]
-            self.tokenizer.setCurrentIndex(kept[0] if kept else self.tokenizer.count() - 1)
-        if self.tokenizer.currentData() is not chosen:
+        if self.tokenizer.list_again(self._path):
             self._forget()
         else:
             self._refresh()

@@ -7,7 +7,7 @@ import csv
 import html
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import capitalized, percent_text, printable, several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.dialogs.checking.base import CheckDialog
+from tokstudio.gui.dialogs.checking.base import CheckDialog, TokenizerBox
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
@@ -157,31 +157,21 @@ class TrainedOnDialog(CheckDialog):
     # ---- construction
 
     def _make_fields(self) -> None:
-        self.tokenizer, self.candidates = QComboBox(), QComboBox()
-        for field, length in ((self.tokenizer, 12), (self.candidates, 14)):
-            field.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            field.setMinimumContentsLength(length)
+        self.tokenizer, self.candidates = TokenizerBox(self._session), QComboBox()
+        self.candidates.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.candidates.setMinimumContentsLength(14)
+        for field in (self.tokenizer, self.candidates):
             field.currentIndexChanged.connect(self._forget)
-        self.tokenizer.setPlaceholderText("None is open")
         self.candidates.setToolTip("About 1 MB of each language or kind of text that it may have learned")
         self.file_button = push_button("F&iles…", self._choose_files, "Choose two or more texts as candidates")
 
     # ---- what is compared
 
     def _list_runs(self) -> None:
-        """Lists the runs; the chosen one stays chosen, at first the active one."""
-        chosen: StudioRun | None = self.tokenizer.currentData()
-        wanted = chosen if chosen is not None else self._session.view.run
-        with QSignalBlocker(self.tokenizer):
-            self.tokenizer.clear()
-            for run in self._session.runs.shown:
-                self.tokenizer.addItem(run.name, run)
-            kept = [at for at in range(self.tokenizer.count()) if self.tokenizer.itemData(at) is wanted]
-            self.tokenizer.setCurrentIndex(kept[0] if kept else self.tokenizer.count() - 1)
-        if self.tokenizer.currentData() is chosen:
-            self._refresh()
-        else:
+        if self.tokenizer.list_again():
             self._forget()
+        else:
+            self._refresh()
 
     def _list_candidates(self) -> None:
         with QSignalBlocker(self.candidates):
@@ -221,7 +211,7 @@ class TrainedOnDialog(CheckDialog):
         self._said = self.tokenizer.currentText()
         files: tuple[Path, ...] = self.candidates.currentData() or ()
         self._forget()
-        self._begin(_work_of(run.tokenizer, files, self._session.corpus.current))
+        self._begin(partial(_infer_work, run.tokenizer, files, self._session.corpus.current))
 
     def _doing(self, progress: Progress) -> str:
         return f"{capitalized(progress.phase or 'reading')}{progress.detail}…"
@@ -267,10 +257,6 @@ class TrainedOnDialog(CheckDialog):
         for each in self.model.found.shares:
             writer.writerow((each.name, each.share, each.low, each.high, each.bytes))
         return text.getvalue()
-
-
-def _work_of(tokenizer: Tokenizer, files: Sequence[Path], corpus: Corpus) -> Callable[[], Work[InferredMixture]]:
-    return partial(_infer_work, tokenizer, files, corpus)
 
 
 def _infer_work(tokenizer: Tokenizer, files: Sequence[Path], corpus: Corpus) -> Work[InferredMixture]:
