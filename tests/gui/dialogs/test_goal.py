@@ -119,6 +119,7 @@ def test_only_the_ticked_languages_count_and_those_of_the_corpus_are_ticked_firs
     wanted = ("German deu_Latn", "English eng_Latn", "Russian rus_Cyrl")
     assert dialog.languages.value == wanted
     assert dialog.languages.list.count() == 31
+    assert tuple(dialog.languages.list.item(row).text() for row in range(3)) == wanted, "they are in sight"
     assert dialog.languages.note.text().endswith("The base language is English eng_Latn.")
     dialog.limit.set_value(100.0)
     dialog.start.click()

@@ -292,9 +292,9 @@ class GoalDialog(Dialog):
         self._refresh()
 
     def _take_texts(self, read: ReadTexts) -> None:
-        """Ticks the languages of which the corpus has a text, or all where it has fewer than two."""
-        self._read, listed = read, [name for name, _ in read.named]
-        there = [name for name, _ in read.in_languages_of(self._corpus.current)]
+        """Ticks the languages of which the corpus has a text, or all where it has fewer than two; lists them first."""
+        self._read, there = read, [name for name, _ in read.in_languages_of(self._corpus.current)]
+        listed = sorted((name for name, _ in read.named), key=lambda name: name not in there)
         self.languages.set_entries(zip(listed, listed, strict=True), there)
         self._tell_base()
         self._refresh()
