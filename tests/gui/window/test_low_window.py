@@ -218,6 +218,25 @@ def test_no_workspace_needs_more_than_640_pixels_of_height(qtbot, window):
         assert window.size() == QSize(1024, 640)
 
 
+@at_window("{book}")
+def test_a_high_window_becomes_low_in_every_workspace_whatever_was_in_front(qtbot, window):
+    for size in (300, 320):
+        trained(qtbot, window, size)
+    for workspace in ("learn", "train", "explore", "compare"):
+        window.resize(1440, 900)
+        window.actions_by_id[f"workspace_{workspace}"].trigger()
+        quiet(qtbot, window)
+        for pane in window.places.panes:
+            window.resize(1440, 900)
+            settle(qtbot, window)
+            pane.raise_()
+            settle(qtbot, window)
+            for _ in range(2):  # as a border is dragged, a column of two places becomes one on the way
+                window.resize(1024, 640)
+                settle(qtbot, window)
+            assert window.size() == QSize(1024, 640), (workspace, pane.objectName())
+
+
 @at_window()
 def test_no_page_of_explore_needs_more_than_640_pixels_of_height(qtbot, window):
     window.actions_by_id["sample_rubbish"].trigger()

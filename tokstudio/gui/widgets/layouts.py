@@ -122,6 +122,12 @@ class Fitting:
         self.fit()
 
 
+def give_way(*parts: QWidget) -> None:
+    """Keeps parts that `fit` hides in a low pane out of the least height of the window, which can then become low."""
+    for part in parts:
+        part.setMinimumHeight(1)
+
+
 def resize_on_screen(dialog: QDialog, theme: Theme, size: QSize) -> None:
     """Gives a dialog a size that was designed for the usual text, or less where the screen is smaller."""
     room = dialog.screen().availableSize() - QSize(_FRAME, _FRAME)

@@ -1,7 +1,7 @@
 """The arrangement of the panes: in the places of a workspace, as the user has changed it, or one pane alone.
 
-In a low window, the right column is one place: half its height is too little for the steps of an encoding, for a
-tree, or for a table.
+In a low window, the last column of two places has one: half its height is too little for the steps of an encoding, for
+a tree, or for a table.
 """
 
 # SPDX-License-Identifier: MIT
@@ -151,7 +151,7 @@ def tab_bars(window: QMainWindow) -> list[QTabBar]:
 # Layouts of 0.1 have all panes: those that a workspace does not have are taken out.
 _VERSION = 4
 _LOW_CURVES = 0.66  # the share of the curves in the height of a low window, the least that can be read
-_LOW_WINDOW = 700  # pixels of height below which the right column of the large layout is one place
+_LOW_WINDOW = 700  # pixels of height below which the last divided column of the large layout is one place
 
 
 class Arrangement(QObject):
@@ -403,7 +403,7 @@ class Arrangement(QObject):
     def _follow_height(self, height: int) -> None:
         """Makes one place of a column's two where they lack height, and two again, unless the user has rearranged it.
 
-        The right column is divided only in a high window.
+        The last column of two places is divided only in a high window.
         """
         if not self._window.isVisible() or self.maximised is not None:
             return
@@ -414,12 +414,11 @@ class Arrangement(QObject):
             return
         size, height = self._window.size(), min(height, self._room.height())
         around = self._around
-        for number, (_, share, places) in enumerate(self._columns):
-            if len(places) < 2:
-                continue
+        divided = [(number, *column) for number, column in enumerate(self._columns) if len(column[2]) > 1]
+        for number, _, share, places in divided:
             upper, lower = ([self._panes[name] for name in place] for place in places)
             must = height < self._least_height(upper, lower) + around
-            low = must or (number == len(self._columns) - 1 and height < _LOW_WINDOW)
+            low = must or (number == divided[-1][0] and height < _LOW_WINDOW)
             key = self.workspace, number
             if key not in self._low and not must:
                 self._low[key] = low  # as the user left it

@@ -26,7 +26,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.labels import TermLabel, in_a_sentence, named, paragraph_label, plain, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, row, set_tab_order, stacked
+from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, give_way, row, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import ActionButton, Menu, TickMenu, push_button, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 
@@ -96,6 +96,7 @@ class ComparePane(Fitting, Pane):
         self._problem = QWidget()
         row((self.problem, 1), self.measure, spacing=8, parent=self._problem)
         self.meaning = paragraph_label("muted")
+        give_way(self.meaning)
         self.algorithms = ActionButton(actions["compare_algorithms"], "Compare Algorithms", theme, "train")
         train = ActionButton(actions["train"], "Train", theme, "train")
         opening = ActionButton(actions["open_tokenizer"], "Open Tokenizer…", theme, "tokenizer")

@@ -30,7 +30,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import ChoiceBox, Number
 from tokstudio.gui.widgets.labels import named, paragraph_label, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
+from tokstudio.gui.widgets.layouts import STRETCH, column, give_way, row, stacked
 from tokstudio.gui.widgets.menus import push_button, tool_button
 from tokstudio.gui.widgets.pane import EmptyState
 
@@ -84,6 +84,7 @@ class SameTextView(QWidget):
         self.lines.stepAsked.connect(self._step)
         self.lines.differenceAsked.connect(self.differing.click)
         self.note = paragraph_label("muted")
+        give_way(self.note)
         self.empty = EmptyState(_NO_TEXT)
         self.texts.setMinimumWidth(theme.scaled(_NARROWEST))
         bar = row(

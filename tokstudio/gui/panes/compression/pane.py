@@ -27,7 +27,7 @@ from tokstudio.gui.session.training.control import BY_LIBRARY, TrainingControl
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import ElidedLabel, named, paragraph_label, plain, set_word
-from tokstudio.gui.widgets.layouts import Fitting, stacked
+from tokstudio.gui.widgets.layouts import Fitting, give_way, stacked
 from tokstudio.gui.widgets.menus import ActionButton, Menu, push_button, set_why_not, tool_button
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.step_bar import StepBar, StepWords
@@ -185,6 +185,7 @@ class CompressionPane(Fitting, Pane):
         self.remark = paragraph_label("muted")
         self.remark_line = ElidedLabel("muted")
         self.body.addWidget(self.stack, 1)
+        give_way(self.remark)
         for widget in (self.remark, self.remark_line, self.bar):
             self.body.addWidget(widget)
 

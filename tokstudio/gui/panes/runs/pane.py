@@ -53,7 +53,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.figures import Index, ReadOnlyTable
 from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, plain
-from tokstudio.gui.widgets.layouts import Fitting, stacked
+from tokstudio.gui.widgets.layouts import Fitting, give_way, stacked
 from tokstudio.gui.widgets.menus import Menu, set_why_not
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 
@@ -340,6 +340,7 @@ class RunsPane(Fitting, Pane):
         self.trained_on.setText(f"{TRAINED} {SIGNS[TRAINED]}")
         self.body.addWidget(self._stack, 1)
         self.body.addWidget(self.trained_on)
+        give_way(self.trained_on)
         self.text_button = TextButton(session, actions)
         self.header.addWidget(self.text_button)
         # The training may be of another run than the active one, so its growth signals are not used.
