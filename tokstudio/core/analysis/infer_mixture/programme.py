@@ -202,9 +202,11 @@ class _Programme:
 
     def solution(self) -> Solution:
         """The last solution; its shares are not below 0 and have the sum 1 beyond the solver's tolerance."""
-        shares = np.maximum(self._values[: len(self._scales)], 0)
+        texts = len(self._scales)
+        shares = np.maximum(self._values[:texts], 0)
         shares /= shares.sum()
-        objective = float(self._highs.getInfo().objective_function_value)
+        # Every slack costs 1: of the same values as the shares, whatever else the solver keeps.
+        objective = float(self._values[texts:].sum())
         whole = float(self._of_merges[self._has_rows].sum(axis=0) @ shares)
         misfit = objective / whole if whole > 0 else float("inf")
         return Solution(shares, objective, misfit, tuple(self.rows), self._highs.getBasis())
