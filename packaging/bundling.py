@@ -23,8 +23,8 @@ BUNDLE = ROOT / "dist" / "tokstudio"
 KEY = ROOT / "dist" / "tokstudio.key"
 # What the X part of the smoke test starts, and Debian's packages that hold it.
 X_PROGRAMS = {"Xvfb": "xvfb", "openbox": "openbox", "xdotool": "xdotool"}
-# Of these two the larger part is symbols that nobody reads; other libraries are left as their wheels have them.
-_STRIPPED = ("libllvmlite.so", "libpython")
+# Those that numpy's wheel was mended by could not be loaded afterwards.
+_LEFT_WHOLE = "numpy.libs"
 
 
 def bundle_program() -> Path:
@@ -97,12 +97,12 @@ def require_linker() -> None:
 
 
 def strip_symbols() -> None:
-    """Takes the names for debuggers out of the largest libraries, where the system has a program for it."""
+    """Takes the names for debuggers out of the libraries, where the system has a program for it."""
     strip = shutil.which("strip")
     if strip is None or not sys.platform.startswith("linux"):
         return
     for file in BUNDLE.rglob("*.so*"):
-        if file.name.startswith(_STRIPPED) and not file.is_symlink():
+        if not file.is_symlink() and file.parent.name != _LEFT_WHOLE:
             run_quietly([strip, "--strip-unneeded", str(file)], f"{file} could not be stripped.")
 
 
