@@ -174,6 +174,11 @@ def test_candidates_that_cannot_be_compared_are_refused(tokenizer):
     assert "a whole number from 50" in refusal(tokenizer, LANGUAGES, merges=49)
 
 
+def test_a_candidate_that_fits_best_as_it_has_no_merge_is_refused(tokenizer):
+    few = {"five": language("abcdefgh", 5, 4_000), "lines": "x\n" * 30}
+    assert 'has none of them: leave out "lines", or give more text' in refusal(tokenizer, few)
+
+
 def test_tokenizers_whose_order_tells_nothing_are_refused(tokenizer):
     corpus = mixed(LANGUAGES.values(), TRUE)
 

@@ -114,8 +114,8 @@ def infer_mixture(
 
     Raises:
         ConfigError: An argument is out of its range; there are fewer than two candidates, an empty one, two that cannot
-            be told apart, or word counts; the tokenizer has no merges, fewer than 50, or an order that does not follow
-            from counts.
+            be told apart, or word counts; those that fit best have none of the merges; the tokenizer has no merges,
+            fewer than 50, or an order that does not follow from counts.
         CorpusError: The candidates are too large for the memory.
 
     Example:
@@ -161,6 +161,8 @@ def infer_mixture_work(
         raise ConfigError("No candidate has any of the tokenizer's merges: choose texts in the languages it is for.")
     solution = yield from solve_work(records, order.counted, totals, sizes)
     del totals
+    if not np.isfinite(solution.misfit):
+        raise ConfigError(_too_unlike([name for (name, _), share in zip(named, solution.shares, strict=True) if share]))
     single = [name for (name, _), parts in zip(named, words.bytes, strict=True) if not parts.all()]
     errors = None
     if intervals and not single:
@@ -215,6 +217,13 @@ def check_tokenizer(tokenizer: object) -> int:
 def _too_few(merges: int) -> str:
     needed = f"At least {LEAST_MERGES} merges are needed whose order follows from counts"
     return f"{needed}, and this tokenizer has {merges:,}."
+
+
+def _too_unlike(names: Sequence[str]) -> str:
+    return (
+        "What fits the order of the merges best among the candidates has none of them: leave out "
+        f"{first_few(names, _NAMED)}, or give more text of the kinds that the tokenizer is for."
+    )
 
 
 def _named(candidates: Candidates) -> list[tuple[str, tuple[Source, ...]]]:
