@@ -174,6 +174,27 @@ for words in ("--version", "--help", "train --help", "encode", "train -x"):
     assert done.returncode == 0, done.stderr
 
 
+def test_the_window_loads_without_reading_the_sources_of_its_modules(tmp_path):
+    # PySide6 reads them to see whether a module uses Qt, a tenth of the time of the start.
+    script = """
+import linecache, sys
+from types import ModuleType
+from tokstudio.cli import main
+app = ModuleType("tokstudio.gui.app.app")
+def run(files, *, claim, **options):
+    from tokstudio.core.text import languages
+    from tokstudio.gui.style import theme
+    claim.release()
+    assert "PySide6.QtCore" in sys.modules
+    return int(any(module.__file__ in linecache.cache for module in (languages, theme)))
+app.run = run
+sys.modules[app.__name__] = app
+sys.exit(main(["--new-window"]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_text_is_encoded_without_what_corpora_projects_and_libraries_need(tmp_path):
     save(Tokenizer.from_parts({n: bytes([n]) for n in range(256)}, []), tmp_path, format="huggingface")
     script = """

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import builtins
 import gc
 
 from tokstudio.cli.process.terminal import DONE
@@ -37,6 +38,8 @@ def open_window(arguments: argparse.Namespace) -> int:
             claim = None
     # Nothing of what is loaded now is garbage; the window collects later (`gui.app.garbage`).
     gc.disable()
+    # PySide6 would read the source of every module, to see whether it wants other names of Qt's methods: none does.
+    builtins.__import__ = getattr(builtins, "__orig_import__", builtins.__import__)
     from tokstudio.gui.app.app import run
 
     return run(
