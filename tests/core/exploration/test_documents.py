@@ -91,6 +91,19 @@ def test_the_tokens_of_documents_need_a_tokenizer():
     np.testing.assert_array_equal(here["bytes_per_token"], [1, np.nan, 1])
 
 
+def test_a_table_of_documents_holds_no_column_twice():
+    texts = ["a", "bc", "", "def"] * 1_000
+    exploration = explore(Corpus.from_texts(texts), ByteTokenizer())
+    here, without = exploration.documents, exploration.at(None).documents
+    assert {name for name in without if here[name] is not without[name]} == set()
+    assert set(here) - set(without) == {"tokens", "bytes_per_token"}
+    assert here["tokens"] is exploration.documents["tokens"]
+    # What these bytes do not count was computed for this call alone.
+    held = sum(here[name].nbytes for name in here if here[name] is here[name])
+    assert held <= len(texts) * (11 * 4 + 2)
+    assert not any(here[name].flags.writeable for name in here)
+
+
 def test_a_corpus_without_text_has_no_documents():
     here = explore(Corpus(()), ByteTokenizer())
     assert {len(column) for column in here.documents.values()} == {0}

@@ -17,7 +17,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-MOST_KEPT = 1 << 30  # bytes of tokens
+MOST_KEPT = 5 << 27  # bytes of tokens: those of 1 GB of text in two bytes each
 _PIECE = 1 << 20  # tokens at once
 _BLOCK = 1 << 25  # kept tokens: as large arrays as these take no memory where nothing was written
 _PHASE = "encoding"

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import starmap
 from typing import Any
 
@@ -21,6 +21,32 @@ _GROUP, _DOCUMENTS, _BUDGET = 1 << 24, 1 << 19, 1 << 21  # bytes of text, docume
 _LARGEST = (1 << 31) - 1
 
 Columns = dict[str, NDArray[Any]]
+
+
+class DocumentTable(Mapping[str, NDArray[Any]]):
+    """Columns by name, [documents] each; what follows from two others is computed when it is asked for, and not held.
+
+    Args:
+        columns: What is held.
+        tokens: The tokens of each document, for "tokens" and "bytes_per_token"; None without a tokenizer.
+    """
+
+    def __init__(self, columns: Columns, tokens: NDArray[np.int32] | None) -> None:
+        self._columns = columns if tokens is None else columns | {"tokens": tokens}
+        self._names = [*self._columns, *(() if tokens is None else ("bytes_per_token",))]
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name != "bytes_per_token" or name not in self._names:
+            return self._columns[name]
+        tokens = self._columns["tokens"]
+        per_token = np.full(len(tokens), np.nan, np.float32)
+        return read_only(np.divide(self._columns["bytes"], tokens, out=per_token, where=tokens > 0))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def columns_work(corpus: Corpus) -> Work[Columns]:
@@ -43,19 +69,20 @@ def columns_work(corpus: Corpus) -> Work[Columns]:
         "bytes": joined(_sizes(texts), corpus.documents),
     }
     figures, done = np.zeros((kernel.FIGURES, corpus.documents), np.int32), 0
+    most_letters = np.zeros(corpus.documents, np.int16)
     first_row, total = 0, sum(len(source.data) for source in corpus.sources)
     for source in corpus.sources:
         for first, last, start, stop in groups(source.ends, _GROUP, _DOCUMENTS):
             data, ends = read_only(np.asarray(source.data[start:stop])), read_only(source.ends[first:last] - start)
             state, letters = np.zeros(kernel.STATE_SIZE, np.int64), np.zeros(len(SCRIPTS), np.int64)
+            tables = classes(), script_numbers()
             while state[kernel.DOCUMENT] < len(ends):
-                kernel.describe_documents(
-                    data, ends, classes(), script_numbers(), figures, first_row, letters, state, _BUDGET
-                )
+                rows = figures, most_letters, first_row
+                kernel.describe_documents(data, ends, *tables, *rows, letters, state, _BUDGET)
                 yield Progress("reading", done + int(state[kernel.AT]), total)
             first_row, done = first_row + last - first, done + stop - start
-    names = ("characters", "lines", "not_utf8", "longest_line", "longest_run", "script")
-    columns |= {name: figures[number] for number, name in enumerate(names)}
+    names = ("characters", "lines", "not_utf8", "longest_line", "longest_run")
+    columns |= {name: figures[number] for number, name in enumerate(names)} | {"script": most_letters}
     return columns
 
 

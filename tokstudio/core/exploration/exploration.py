@@ -26,7 +26,7 @@ from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source, by_entry
 from tokstudio.core.exploration.corpus_tokens import MOST_KEPT, CorpusTokens, UsesByDocument
 from tokstudio.core.exploration.dispersion import Dispersion, dispersion_work
-from tokstudio.core.exploration.documents import Columns, columns_work, joined
+from tokstudio.core.exploration.documents import Columns, DocumentTable, columns_work, joined
 from tokstudio.core.exploration.finders import HitFinder, RegexFinder, TextFinder
 from tokstudio.core.exploration.findings import Finding, findings_work
 from tokstudio.core.exploration.items import Items, token_items_work, word_items_work
@@ -152,13 +152,8 @@ class Exploration:
             for column in columns.values():
                 column.setflags(write=False)
             self._of_text.update(columns)
-        columns = dict(self._of_text)
-        if self.tokenizer is not None:
-            tokens = (yield from self.dispersion_work()).document_tokens
-            per_token = np.full(len(tokens), np.nan, np.float32)
-            columns["tokens"] = tokens
-            columns["bytes_per_token"] = np.divide(columns["bytes"], tokens, out=per_token, where=tokens > 0)
-        return columns
+        tokens = None if self.tokenizer is None else (yield from self.dispersion_work()).document_tokens
+        return DocumentTable(self._of_text, tokens)
 
     def uses_by_document(self, token: int) -> NDArray[np.int64]:
         """int64 [documents], the uses of a token in each."""

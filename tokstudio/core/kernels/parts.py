@@ -16,6 +16,7 @@ from tokstudio.core.kernels.tables import Int32, Int64
 
 Bytes = NDArray[np.uint8]
 UInt32 = NDArray[np.uint32]
+Int16 = NDArray[np.int16]
 Float64 = NDArray[np.float64]
 
 # The columns of the rows of tokens (int32 [ids, COLUMNS]): the last part with the token, and its uses there; the part
@@ -23,7 +24,7 @@ Float64 = NDArray[np.float64]
 LAST, NOW, TOP_PART, TOP, RANGE, COLUMNS = range(6)
 
 # The rows of figures of documents (int32 [FIGURES, documents]).
-CHARACTERS, LINES, NOT_UTF8, LONGEST_LINE, LONGEST_RUN, SCRIPT, FIGURES = range(7)
+CHARACTERS, LINES, NOT_UTF8, LONGEST_LINE, LONGEST_RUN, FIGURES = range(6)
 # The state of their description (int64).
 AT, DOCUMENT, LINE, RUN, STATE_SIZE = range(5)
 
@@ -182,6 +183,7 @@ def describe_documents(
     classes: Bytes,
     scripts: Bytes,
     figures: Int32,
+    most_letters: Int16,
     first: int,
     letters: Int64,
     state: Int64,
@@ -194,8 +196,9 @@ def describe_documents(
         ends: int64, the end of each.
         classes: uint8 [0x110000], the class of each code point.
         scripts: uint8 [0x110000], the script of each, from 1; 0 for those of none.
-        figures: int32 [FIGURES, documents and others], zeros at first; the script is -1 where there are no letters.
-        first: The place of the first document in `figures`.
+        figures: int32 [FIGURES, documents and others], zeros at first.
+        most_letters: int16 [documents and others], the script of most letters, from 0; -1 where there are none.
+        first: The place of the first document in `figures` and `most_letters`.
         letters: int64 [scripts], zeros at first: the letters of the document so far by script.
         state: int64 [STATE_SIZE], zeros at first.
         budget: Bytes and documents.
@@ -244,10 +247,10 @@ def describe_documents(
             figures[LONGEST_LINE, here] = max(figures[LONGEST_LINE, here], line)
             figures[LINES, here] += 1
         line = run = 0
-        most, figures[SCRIPT, here] = 0, -1
+        most, most_letters[here] = 0, -1
         for script in range(letters.size):
             if letters[script] > most:
-                most, figures[SCRIPT, here] = letters[script], script
+                most, most_letters[here] = letters[script], script
             letters[script] = 0
         document += 1
     state[AT], state[DOCUMENT], state[LINE], state[RUN] = at, document, line, run

@@ -289,6 +289,9 @@ def test_tokens_are_those_at_the_playhead_and_uses_those_of_the_chosen_token(qtb
             f"{size / len(ids):.2f}" for size, ids in zip(sizes[:3], encoded, strict=False)
         ]
         assert column(page, "Bytes/token")[3] == "–"
+        held = dict(zip((each.key for each in page.rows.listed.columns), page.rows.listed.values, strict=True))
+        assert held["repeated"] is page.asked.answer.columns["repeated"]
+        assert held["repeated"].dtype == np.float32
         uses = next(title for title in titles(page.rows) if title.startswith("Uses of"))
         assert column(page, uses)[:4] == [str(ids.count(token)) for ids in encoded]
     write(qtbot, page, "uses>1")

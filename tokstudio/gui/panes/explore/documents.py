@@ -96,18 +96,21 @@ class Uses(NamedTuple):
     uses: NDArray[np.int64]
 
 
-def documents_work(exploration: Exploration) -> Work[Documents]:
-    """The documents with what the exploration knows of them."""
+def documents_work(exploration: Exploration, before: Documents | None = None) -> Work[Documents]:
+    """The documents with what the exploration knows of them; `before` has what is known without a tokenizer."""
+    columns = dict((yield from exploration.documents_work()))
+    if before is not None:
+        # Millions of documents have each column once.
+        return replace(before, columns={**columns, **before.columns})
     sources = exploration.corpus.sources
     amounts = np.array([source.documents for source in sources], np.int64)
-    columns = dict((yield from exploration.documents_work()))
     with np.errstate(invalid="ignore"):
-        columns["repeated"] = columns["repeated_bytes"] / columns["bytes"].astype(np.float32)
+        columns["repeated"] = np.divide(columns["repeated_bytes"], columns["bytes"], dtype=np.float32)
     names = {"source": [source.name for source in sources], "script": [*SCRIPTS, "–"]}
     if any(source.shards for source in sources):
         names["file"] = [file for source in sources for file in source.shards or ("",)]
         files = np.array([max(1, len(source.shards)) for source in sources], np.int64)
-        columns["file"] = (np.cumsum(files) - files)[columns["source"]] + columns["shard"]
+        columns["file"] = (np.cumsum(files) - files).astype(np.int32)[columns["source"]] + columns["shard"]
     return Documents(sources, columns, names, np.cumsum(amounts) - amounts)
 
 
@@ -312,7 +315,7 @@ class DocumentsPage(ExplorePage):
         if exploration is None or exploration.tokenizer is None:
             self._of_tokens.forget()
         elif self.asked.answer is not None:
-            self._of_tokens.ask(exploration, partial(documents_work, exploration))
+            self._of_tokens.ask(exploration, partial(documents_work, exploration, self.asked.answer))
         if exploration is None or token is None:
             self._uses.forget()
         elif self._of_tokens.answer is not None and not self._of_tokens.busy:
