@@ -28,6 +28,11 @@ def lines(count: int, seed: int = 0) -> list[str]:
     return [f"{number} {' '.join(chosen.choice(words, 12))}\n" for number in range(count)]
 
 
+def two_texts() -> Corpus:
+    """A text of 19 lines and one of 50."""
+    return Corpus(tuple(source for count in (19, 50) for source in Corpus.from_texts(lines(count)).sources))
+
+
 def texts_in(sources) -> list[bytes]:
     found = []
     for source in sources:
@@ -146,6 +151,8 @@ def test_the_sentence_names_the_first_amount_from_which_on_little_changes():
     [
         (Corpus.from_texts(["one\n"] * 19), 0.1, "at least 20 lines are needed"),
         (Corpus.from_texts([]), 0.1, "at least 20 lines are needed"),
+        (two_texts().with_weights({1: 0}), 0.1, "at least 20 lines are needed"),
+        (two_texts().with_weights({0: 0, 1: 0}), 0.1, "The weights of all sources are 0"),
         (Corpus.from_counts({"the": 3}), 0.1, "Word counts have no documents to choose from"),
         (Corpus.from_texts(lines(50)), 0.0, "must be above 0 and below 1, not 0"),
         (Corpus.from_texts(lines(50)), 1.0, "must be above 0 and below 1, not 1"),

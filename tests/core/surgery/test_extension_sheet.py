@@ -217,6 +217,8 @@ def test_one_sentence_where_nothing_can_be_measured(old):
     for few in (Corpus.from_text("eine Zeile"), Corpus.from_text("a\n" * 19), left_out):
         with pytest.raises(CorpusError, match=needed):
             extension_sheet(old, few, CONFIG)
+    with pytest.raises(CorpusError, match="The weights of all sources are 0"):
+        extension_sheet(old, corpus.with_weights({0: 0}), CONFIG)
     with pytest.raises(CorpusError, match=r"Nothing of the text is held out with a share of 0\.001: set a larger one"):
         extension_sheet(old, corpus, CONFIG, held_out=0.001)
     with pytest.raises(ConfigError, match="greater than 290"):

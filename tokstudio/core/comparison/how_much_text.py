@@ -15,7 +15,7 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import percent_text, size_text
 from tokstudio.core.comparison.table import MISSING
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.sampling import (
     LEAST_BLOCKS,
     NestedSamples,
@@ -99,7 +99,7 @@ def how_much_text(corpus: Corpus, config: TrainingConfig, held_out: float = 0.1,
 
     Raises:
         ConfigError: The share is out of range, the settings do not fit, or there are word counts instead of text.
-        CorpusError: There are fewer than 20 lines.
+        CorpusError: There are fewer than 20 lines, or all weights are 0.
 
     Example:
         >>> from tokstudio import Corpus, TrainingConfig, how_much_text
@@ -149,8 +149,9 @@ def how_much_text_work(
 def _check_work(corpus: Corpus) -> Work[None]:
     if any(source.counts is not None for source in corpus.sources):
         raise ConfigError("Word counts have no documents to choose from: open the texts.")
+    refuse_overflow(corpus)
     try:
-        yield from check_lines_work(corpus.sources)
+        yield from check_lines_work(in_use(corpus.sources, corpus.weights))
     except CorpusError as error:
         raise CorpusError(f"To compare parts of a text, at least {LEAST_BLOCKS} lines are needed.") from error
 

@@ -18,7 +18,7 @@ from tokstudio.core.analysis.document_encoder import DocumentEncoder, document_g
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import percent_text, shown
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.sampling import LEAST_BLOCKS, check_lines_work, in_use
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
@@ -125,7 +125,7 @@ def extension_sheet(
     Raises:
         ConfigError: The tokenizer cannot be extended so, a number is out of range, there are word counts instead of
             text, or more than 64 sources.
-        CorpusError: There are fewer than 20 lines, nothing is held out, or nothing new can be learned.
+        CorpusError: There are fewer than 20 lines, all weights are 0, nothing is held out, or nothing is learned.
 
     Example:
         >>> from tokstudio import Corpus, TrainingConfig, extension_sheet, train
@@ -172,6 +172,7 @@ def check_sheet_work(
     sources = in_use(corpus.sources, corpus.weights)
     if any(source.counts is not None for source in sources):
         raise ConfigError("Word counts have no lines to hold out, which the sheet measures: open the texts.")
+    refuse_overflow(corpus)
     check_entries(sources)
     ordinary = next((token for token in fill if token in start.preparation.ordinary), None)
     if references and ordinary is not None:
