@@ -233,6 +233,7 @@ def test_a_run_of_a_project_is_changed_with_its_own_uses(new, monkeypatch, run):
         ("prune old.json --vocab-size 300 --map a.json --report a.json", "two results would be written to this file"),
         ("prune old.json --vocab-size 300 --reference missing.txt", "missing.txt"),
         ("prune old.json --vocab-size 300 --reference empty.txt", "empty.txt: the reference text is empty."),
+        ("prune old.json --vocab-size 300 --reference a.png", "a.png: the reference text cannot be read: it is a PNG"),
         ("join old.json old.json", "no token to add"),
         ("renumber old.json --by use", "add --corpus"),
         ("specials old.json --role pad=<|z|>", 'no special token "<|z|>"'),
@@ -245,9 +246,21 @@ def test_a_run_of_a_project_is_changed_with_its_own_uses(new, monkeypatch, run):
 def test_bad_input_is_an_error_that_writes_nothing(words, said, write, tmp_path, run):
     write("empty.txt", "")
     write("hello.txt", "say [hello]\nnothing\n")
+    write("a.png", b"\x89PNG\r\n\x1a\n" + bytes(64))
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     run(1, words, EXPORT, says=said)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(("encoding", "said"), [("cp1252", "windows-1252"), ("utf-16", "utf-16-le")])
+def test_a_reference_text_is_read_in_its_encoding_and_that_is_said(write, run, encoding, said):
+    text = "Die Kätzchen saßen über der Tür. Das schönste Kätzchen hörte die Vögel draußen.\n" * 9
+    write("plain.txt", text)
+    write("other.txt", text.encode(encoding))
+    command = "prune old.json --vocab-size 290 --json --reference"
+    plain, other = run(0, f"{command} plain.txt"), run(0, f"{command} other.txt")
+    assert other.json["points"] == plain.json["points"]
+    assert f"other.txt: read as {said}" in run(0, "prune old.json --vocab-size 290 --reference other.txt").err
 
 
 @pytest.mark.parametrize("command", COMMANDS)

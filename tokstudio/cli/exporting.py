@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
+
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put, reason
 from tokstudio.cli.results import Exports
 from tokstudio.cli.tokenizers import is_project, load_tokenizer_or_run
@@ -26,6 +28,7 @@ from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.report import ExportReport, described
 from tokstudio.core.formats.saving import fit, save_work
 from tokstudio.core.surgery.proof import embedding_map_work, save_proved_work, verify_all_work
+from tokstudio.core.text.encodings import SAMPLE, binary_kind, detect
 from tokstudio.core.tokenizer.origin import Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -121,11 +124,17 @@ def export_bytes(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def read_reference(path: Path, console: Console) -> str:
-    """A reference text; raises CorpusError where it cannot be read, or is empty."""
-    raw = console.finish(read_file_work(path))
-    if not raw:
+    """A reference text in the encoding that is detected; raises CorpusError where it is empty or cannot be read."""
+    raw = np.frombuffer(console.finish(read_file_work(path)), np.uint8)
+    if not len(raw):
         raise CorpusError(f"{path.name}: the reference text is empty.")
-    return raw.decode("utf-8", "replace")
+    if kind := binary_kind(raw[:SAMPLE]):
+        raise CorpusError(f"{path.name}: the reference text cannot be read: it is {kind}, not text.")
+    decoded = console.finish(detect(raw))
+    if decoded.encoding != "utf-8" or decoded.note:
+        remarks = [*([] if decoded.encoding == "bytes" else [f"read as {decoded.encoding}"]), decoded.note]
+        console.say(f"{path.name}: {'; '.join(filter(None, remarks))}.")
+    return decoded.data.tobytes().decode("utf-8", "replace")
 
 
 class Proving:
