@@ -465,5 +465,7 @@ def test_so_many_merges_fit_a_text_that_each_joins_a_pair_that_occurs_twice(size
 
 
 def test_the_rule_of_thumb_is_said_in_numbers():
-    said = "four times the root of the bytes; 3 kB support about 210 merges, 30 kB 690, 1 MB 4,000, 100 MB 40,000"
+    said = (
+        "four times the root of the bytes, rounded down; 3 kB support 210 merges, 30 kB 690, 1 MB 4,000, 100 MB 40,000"
+    )
     assert fitting_sizes() == said

@@ -45,7 +45,7 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, window):
     go_on("The playhead")
     tab_to(window, window.compression.bar.slider)
     press(window, Qt.Key.Key_Home)
-    told(qtbot, window, "one byte: a token has 1.00 bytes on average, and after all 744 merges 3.14.")
+    told(qtbot, window, "one byte: a token of the article has 1.00 bytes on average, and after all 744 merges 3.14.")
     go_on("Why these two?")
     tab_to(window, window.merges.table)
     press(window, Qt.Key.Key_Down)

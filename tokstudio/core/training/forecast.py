@@ -73,9 +73,8 @@ def fitting_sizes() -> str:
     """What `fitting_merges` says of some texts, in words."""
     sizes = ("3 kB", 3_000), ("30 kB", 30_000), ("1 MB", 10**6), ("100 MB", 10**8)
     first, *others = (f"{name} {fitting_merges(size):,}" for name, size in sizes)
-    return (
-        f"four times the root of the bytes; {first.replace(' kB ', ' kB support about ')} merges, {', '.join(others)}"
-    )
+    first = first.replace(" kB ", " kB support ")
+    return f"four times the root of the bytes, rounded down; {first} merges, {', '.join(others)}"
 
 
 @dataclass(frozen=True)

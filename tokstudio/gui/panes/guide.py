@@ -177,7 +177,7 @@ class GuidePane(Fitting, Pane):
         self._at = -1
         self.choice = named(QComboBox(), "Pages of the guide")
         self.choice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.choice.setMaxVisibleItems(30)
+        self.choice.setMaxVisibleItems(20)
         for page in self._pages.values():
             self.choice.addItem(page.title, page.name)
         self.search = SearchEdit(theme, "find", "Search", "Search the guide", "Search all pages of the guide")

@@ -109,7 +109,7 @@ def _write(painter: QPainter, place: QRectF, colour: str, text: str, more: str =
 
 
 #: What follows the name of a curve that is measured on another text than that of the active run.
-OTHER_CORPUS = ", other text"
+OTHER_CORPUS = ", not comparable"
 
 Role = Literal["active", "other", "active held-out", "other held-out"]
 

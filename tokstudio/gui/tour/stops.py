@@ -153,8 +153,8 @@ def _at_playhead(scene: Scene) -> str:
     at, last = scene.session.view.playhead, len(scene.run)
     return (
         f"The whole window shows the tokenizer after {several(at, 'merge')} now. An English letter or a space is one "
-        f"byte: a token has {scene.run.bytes_per_token(at):.2f} bytes on average, and after all {last:,} merges "
-        f"{scene.run.bytes_per_token(last):.2f}."
+        f"byte: a token of the article has {scene.run.bytes_per_token(at):.2f} bytes on average, and after all "
+        f"{last:,} merges {scene.run.bytes_per_token(last):.2f}."
     )
 
 
@@ -213,8 +213,8 @@ def _pre_tokens(scene: Scene) -> str:
         figures = f": {amounts[0]} without pre-tokens, {amounts[1]} with them"
     return (
         f"Your sentence in both tokenizers, one below the other{figures}. The number may fall or rise. The gain is "
-        "that tokens are words: the first vocabulary has “e·the·”, which serves only after a word that ends in e; the "
-        "second has “·the”, which serves in every sentence, and a model learns its meaning once."
+        "that no token reaches into the next word: the first vocabulary has “e·the·”, which serves only after a word "
+        "that ends in e; the second has “·the”, which serves in every sentence, and a model learns its meaning once."
     )
 
 
@@ -343,8 +343,8 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "Japanese",
-        "A computer stores text as bytes: an English letter is one byte, a Japanese character three. Training starts "
-        "from bytes, so a Japanese character begins as three tokens.",
+        "The window shows the first tokenizer again. A computer stores text as bytes: an English letter is one byte, a "
+        "Japanese character three. Training starts from bytes, so a Japanese character begins as three tokens.",
         "Open Samples, the button with a T at the top right of the Text pane, and choose Japanese.",
         "text",
         lambda scene: any("\u3040" <= character <= "\u30ff" for character in scene.session.view.text[:_LONGEST]),
@@ -367,8 +367,9 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "How large?",
-        "The vocabulary of this tokenizer has 1,000 tokens. That of GPT-2 has 50,257, and that of Llama 3 128,256. "
-        "A larger one makes texts shorter, so that a model works less and reads more at once. Why not take a million?",
+        "The window shows the first tokenizer again: its vocabulary has 1,000 tokens. That of GPT-2 has 50,257, and "
+        "that of Llama 3 128,256. A larger one makes texts shorter, so that a model works less and reads more at once. "
+        "Why not take a million?",
         "Drag the playhead to the middle of the curve.",
         "compression",
         lambda scene: scene.session.view.playhead < 3 / 4 * len(scene.run),

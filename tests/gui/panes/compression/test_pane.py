@@ -138,17 +138,17 @@ def test_the_legend_marks_curves_of_another_corpus(pane, trained, make_run):
     trained.corpus.add_text("another text " * 20)
     second = make_run(vocabulary_size=270)
     texts = [button.text() for button in pane.legend.buttons]
-    assert texts == [second.name, f"{first.name}, other text"]
+    assert texts == [second.name, f"{first.name}, not comparable"]
     assert "other text than the active run's" in pane.legend.buttons[1].toolTip()
     third = make_run(vocabulary_size=265)
     assert [button.text() for button in pane.legend.buttons] == [
         third.name,
         second.name,
-        f"{first.name}, other text",
+        f"{first.name}, not comparable",
     ]
     trained.corpus.set_weights((1000, 3000))
     last = make_run(vocabulary_size=265)
-    others = [f"{run.name}, other text" for run in (third, second, first)]
+    others = [f"{run.name}, not comparable" for run in (third, second, first)]
     assert [button.text() for button in pane.legend.buttons] == [last.name, *others]
 
 
@@ -321,7 +321,7 @@ def test_a_picture_says_what_it_is_of_and_marks_curves_of_another_corpus(pane, t
     drawing = ElementTree.fromstring(pane.to_svg(1600, 900))
     texts = ["".join(each.itertext()) for each in drawing.iter("{http://www.w3.org/2000/svg}text")]
     assert f"{second.name} (270 tokens)" in texts
-    assert f"{first.name} (600 tokens), other text" in texts
+    assert f"{first.name} (600 tokens), not comparable" in texts
     told = f"{second.name} (260 tokens) at the playhead · trained on "
     of_text = f"SHA-256 {second.run.corpus.sha256} · TokStudio {__version__}"
     assert any(text.startswith(told) and text.endswith(of_text) for text in texts)
@@ -334,7 +334,7 @@ def test_a_picture_says_what_it_is_of_and_marks_curves_of_another_corpus(pane, t
     assert len({bottom.pixel(x, y) for x in range(800) for y in range(20)}) > 1, "the line below is drawn"
     assert pane.remark.text().startswith(f"{first.name} was trained on other text, or other shares of it")
     marked = pane.plot.content.curves[first.key]
-    assert pane.plot.reading(marked, 5.0, 2.0).startswith(f"{first.name}, other text: ")
+    assert pane.plot.reading(marked, 5.0, 2.0).startswith(f"{first.name}, not comparable: ")
 
 
 def test_a_hidden_pane_draws_nothing_and_is_updated_when_shown(session, pane, make_run):

@@ -36,7 +36,8 @@ _VOCABULARIES = (
 _NO_LINES = "Word counts have no lines to hold out."
 _NAMED = 20  # special tokens that are listed below the field
 _LONGEST = 40  # bytes of each
-_SETTINGS = [setting for setting in SETTINGS.values() if setting.place == "more"]
+# The share that is held out is wanted most often, and would be far below.
+_SETTINGS = sorted((one for one in SETTINGS.values() if one.place == "more"), key=lambda one: one.name != "held_out")
 _DEPENDENT = ("base_vocabulary", "unknown_token", "special_placement")
 #: What they are, for the button that shows them.
 MORE_TIP = ", ".join(setting.words for setting in _SETTINGS if setting.name not in _DEPENDENT).capitalize()

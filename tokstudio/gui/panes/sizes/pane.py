@@ -12,9 +12,10 @@ from PySide6.QtCore import QSignalBlocker, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from tokstudio.core.base.wording import in_units, percent_text, size_text
+from tokstudio.core.base.wording import in_units, percent_text, several, size_text
 from tokstudio.core.comparison.sizes import merges_for, size_after
 from tokstudio.core.guide.glossary import explained
+from tokstudio.core.training.forecast import fitting_merges
 from tokstudio.gui.panes.sizes.amounts import AmountsPage
 from tokstudio.gui.panes.sizes.by_text import ByTextPage
 from tokstudio.gui.panes.sizes.table import SizesModel, SizesTable
@@ -226,7 +227,19 @@ def _answer(run: StudioRun, text: MeasuredText) -> str:
     return (
         f"{enough.vocabulary:,} tokens have {percent_text(_ENOUGH / 100)} of the compression of all "
         f"{whole.vocabulary:,}{so_far}: {enough.bytes_per_token:,.3f} of {whole.bytes_per_token:,.3f} bytes per token."
-        f"{_CANNOT_SHOW if nearly_all else ''}"
+        f"{_CANNOT_SHOW if nearly_all else ''}{_supported(run)}"
+    )
+
+
+def _supported(run: StudioRun) -> str:
+    """What the rule of thumb says of its corpus, as a sentence."""
+    if run.corpus is None:
+        return ""
+    size = run.corpus.bytes
+    merges = fitting_merges(size)
+    return (
+        f" By the rule of thumb, {size_text(size)} of text support about {several(merges, 'merge')}: "
+        f"{run.base_size + merges:,} tokens."
     )
 
 
