@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -318,3 +319,30 @@ def test_decoding_lets_other_threads_run_every_few_thousand_ids():
     extra = {number: b"%d" % number for number in range(256, 30_000)}
     tokenizer = Tokenizer(np.zeros((0, 2), np.int32), extra_tokens=extra)
     assert sum(1 for _ in tokenizer.decode_bytes_work(np.arange(30_000, dtype=np.uint32))) >= 7
+
+
+def test_many_ids_are_decoded_like_few_in_any_order_of_calls():
+    """The bytes of short tokens are kept, also for a tokenizer with fewer merges, in which some ids are not in use."""
+    merges = [(97, 98), *((256 + n, 256 + n) for n in range(11))]  # "ab", "abab" ... of 2 to 4,096 bytes
+    whole = Tokenizer(np.array(merges, np.int32), extra_tokens={400: b"!", 401: "é漢".encode(), 402: b"\xe6"})
+    known = [97, 255, 400, 401, 402]
+    for tokenizer, last in ((whole.at(3), 259), (whole, 268), (whole.at(10), 266), (whole, 268)):
+        ids = np.tile(np.array([*known, *range(256, last)]), 40)
+        expected = b"".join([tokenizer.tokens[token] for token in ids.tolist()])
+        for several in (ids, ids.tolist(), ids.astype(np.uint32)):
+            assert tokenizer.decode_bytes(several) == expected
+        assert tokenizer.decode(ids) == expected.decode("utf-8", "replace")
+        assert tokenizer.decode(ids, "ignore") == expected.decode("utf-8", "ignore")
+        assert tokenizer.decode_batch([ids, ids[:3]])[0] == expected.decode("utf-8", "replace")
+        for strange in (last, 399, 403, -1):
+            with pytest.raises(ConfigError, match=f"Id {strange} is not in the vocabulary"):
+                tokenizer.decode(np.append(ids, strange))
+
+
+def test_threads_decode_with_one_tokenizer():
+    extra = {number: b"%d " % number for number in range(256, 3_000)}
+    tokenizer = Tokenizer(np.zeros((0, 2), np.int32), extra_tokens=extra)
+    parts = [np.repeat(np.arange(256 + start, 3_000, 7), 20) for start in range(7)]
+    with ThreadPoolExecutor(7) as pool:
+        decoded = list(pool.map(tokenizer.decode_bytes, parts * 5))
+    assert decoded == [b"".join([extra[token] for token in part.tolist()]) for part in parts * 5]

@@ -203,13 +203,32 @@ def measure_tokens(merges: Int32, results: Int32, lengths: Int64) -> None:
 
 
 @njit(nogil=True, cache=True)
-def spell(ids: NDArray[np.uint32], starts: Int64, lengths: Int64, spelled: Bytes, out: Bytes, at: int) -> int:
+def all_in_use(ids: NDArray[np.uint32], in_use: NDArray[np.bool_]) -> bool:
+    """Whether all of some ids, each below the size of `in_use`, are in use."""
+    unused = False
+    for i in range(ids.size):
+        unused |= not in_use[ids[i]]
+    return not unused
+
+
+@njit(nogil=True, cache=True)
+def spelled_size(ids: NDArray[np.uint32], rows: Int64) -> int:
+    """The bytes of tokens together; -1 where some are not in `rows`, see `spell`."""
+    size = missing = 0
+    for i in range(ids.size):
+        length = rows[ids[i], 1]
+        size += length
+        missing |= length  # below 0 if one of them is
+    return size if missing >= 0 else -1
+
+
+@njit(nogil=True, cache=True)
+def spell(ids: NDArray[np.uint32], rows: Int64, spelled: Bytes, out: Bytes, at: int) -> int:
     """Writes the bytes of tokens one after another.
 
     Args:
         ids: uint32, the tokens.
-        starts: int64 [ids], where the bytes of each token begin in `spelled`.
-        lengths: int64 [ids], how many they are.
+        rows: int64 [ids, 2], where the bytes of each token begin in `spelled`, and how many they are.
         spelled: uint8, with eight bytes after the last token.
         out: uint8, written from `at` on, with eight bytes after the last token.
         at: The first byte to write.
@@ -219,7 +238,7 @@ def spell(ids: NDArray[np.uint32], starts: Int64, lengths: Int64, spelled: Bytes
     """
     for i in range(ids.size):
         token = ids[i]
-        start, length = starts[token], lengths[token]
+        start, length = rows[token, 0], rows[token, 1]
         for k in range(0, length, 8):  # what is too much is written again by the next token
             store_eight(out, at + k, load_eight(spelled, start + k))
         at += length

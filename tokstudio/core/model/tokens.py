@@ -33,6 +33,7 @@ _ROUND = 1 << 14
 _UNKNOWN_CUT = 255
 _IDS = 1 << 12  # distinct ids spelled at once, in a millisecond: no other thread runs meanwhile
 _SPELLED = 1 << 18  # ids decoded at once
+_SPARE = 8  # bytes after those that `spell` copies
 #: The kind of a token: a base token, made by a merge, special, or made by no merge. The last are produced only by a
 #: whole pre-token, by no text at all, or by rules of another library.
 TokenKind = Literal["byte", "character", "merge", "special", "whole word", "unreachable", "other"]
@@ -97,6 +98,25 @@ def order_of_merges(merges: NDArray[np.int32], results: NDArray[np.int32]) -> Me
     return MergeOrder(rows, complete)
 
 
+@dataclass(frozen=True, eq=False)
+class _Spelled:
+    """The bytes of some tokens, one after another."""
+
+    rows: NDArray[np.int64]  # [ids, 2], where those of each token begin, and how many they are; -1 where it has none
+    data: NDArray[np.uint8]  # read-only, with `_SPARE` more
+
+    def with_tokens(self, tokens: dict[int, bytes]) -> _Spelled:
+        """The same with more tokens."""
+        if not tokens:
+            return self
+        rows, ids = self.rows.copy(), np.fromiter(tokens, np.int64, len(tokens))
+        lengths = np.fromiter(map(len, tokens.values()), np.int64, len(tokens))
+        size = len(self.data) - _SPARE
+        rows[ids] = np.column_stack([size + np.cumsum(lengths) - lengths, lengths])
+        data = np.frombuffer(b"".join([self.data[:size].tobytes(), *tokens.values(), bytes(_SPARE)]), np.uint8)
+        return _Spelled(rows, data)
+
+
 class TokenParts:
     """The parts of every token: its bytes, or the two tokens it joins. Shared by all tokenizers of one run."""
 
@@ -133,6 +153,33 @@ class TokenParts:
         if not waiting and length <= _LONGEST_KEPT:
             self._known[token] = beginning
         return beginning if limit is None else beginning[:limit]
+
+    def spelled_work(self, ids: NDArray[np.uint32]) -> Work[tuple[_Spelled, int]]:
+        """The bytes of these tokens, and perhaps of others; and how many all of `ids` have.
+
+        Those of tokens that are not long are kept for the next time.
+        """
+        from tokstudio.core.kernels.symbols import spelled_size
+
+        spelled = self._spelled
+        if (size := spelled_size(ids, spelled.rows)) < 0:
+            is_new = np.bincount(ids.astype(np.int64), minlength=self.size) > 0
+            is_new &= spelled.rows[:, 1] < 0
+            short, long = dict[int, bytes](), dict[int, bytes]()
+            for number, token in enumerate(np.flatnonzero(is_new).tolist(), 1):
+                token_bytes = self[token]
+                (short if len(token_bytes) <= _LONGEST_KEPT else long)[token] = token_bytes
+                if number % _IDS == 0:
+                    yield Progress("decoding")
+            # What another thread keeps at the same time is lost, and spelled again when it is needed.
+            spelled = self._spelled = spelled.with_tokens(short)
+            spelled = spelled.with_tokens(long)
+            size = spelled_size(ids, spelled.rows)
+        return spelled, size
+
+    @cached_property
+    def _spelled(self) -> _Spelled:
+        return _Spelled(np.full((self.size, 2), -1, np.int64), read_only(np.zeros(_SPARE, np.uint8)))
 
     @cached_property
     def _shortcuts(self) -> NDArray[np.int32]:
@@ -249,11 +296,14 @@ class Tokens(Sequence[bytes | None]):
 
     def checked(self, ids: Iterable[int]) -> NDArray[np.uint32]:
         """Does the same as `known` for many ids, as an array."""
-        return self._counted(ids)[0]
-
-    def _counted(self, ids: Iterable[int]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Checked ids, and how often each occurs, by id up to the highest."""
         values = several_ids(ids)
+        numbers = self._in_range(values)
+        if not self._in_use[numbers].all():
+            self.known(values)
+        return numbers
+
+    def _in_range(self, values: Sequence[int] | NDArray[Any]) -> NDArray[np.uint32]:
+        """Ids as an array; raises the same as `known` for all but those in the vocabulary that are not in use."""
         if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
             numbers = values
         else:
@@ -268,30 +318,21 @@ class Tokens(Sequence[bytes | None]):
                 self.known(values)
         if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) >= len(self)):
             self.known(values)
-        uses = np.bincount(numbers.astype(np.int64, copy=False))
-        if not self._in_use[uses.nonzero()[0]].all():
-            self.known(values)
-        return numbers.astype(np.uint32, copy=False), uses
+        return numbers.astype(np.uint32, copy=False)
 
     def joined_work(self, ids: Iterable[int]) -> Work[NDArray[np.uint8]]:
         """The bytes of tokens joined, uint8, in bounded pieces; raises the same as `known`."""
-        from tokstudio.core.kernels.symbols import spell
+        from tokstudio.core.kernels.symbols import all_in_use, spell
 
-        numbers, uses = self._counted(ids)
+        values = several_ids(ids)
+        numbers = read_only(self._in_range(values))
         yield Progress("decoding")
-        starts, lengths, parts, end = np.zeros(len(uses), np.int64), np.zeros(len(uses), np.int64), list[bytes](), 0
-        used: list[int] = uses.nonzero()[0].tolist()
-        for number, token in enumerate(used, 1):
-            parts.append(self._parts[token])
-            starts[token], lengths[token] = end, len(parts[-1])
-            end += len(parts[-1])
-            if number % _IDS == 0:
-                yield Progress("decoding")
-        size, spelled, at = int(lengths @ uses), np.frombuffer(b"".join([*parts, bytes(8)]), np.uint8), 0
-        out = np.empty(size + 8, np.uint8)
-        numbers = read_only(numbers)
+        if not all_in_use(numbers, self._in_use):  # NumPy takes four times as long
+            self.known(values)
+        spelled, size = yield from self._parts.spelled_work(numbers)
+        out, at = np.empty(size + _SPARE, np.uint8), 0
         for first in range(0, len(numbers), _SPELLED):
-            at = spell(numbers[first : first + _SPELLED], starts, lengths, spelled, out, at)
+            at = spell(numbers[first : first + _SPELLED], spelled.rows, spelled.data, out, at)
             yield Progress("decoding", first, len(numbers))
         return out[:size]
 
