@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import grown, power_of_two, read_only
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, HashedWords
 
-MOST_KNOWN = 1 << 19  # pre-tokens cached with their tokens
+# Pre-tokens cached with their tokens: a text of `PIECE` bytes rarely has more than the difference to a power of two, so
+# that the table does not grow once more before it is replaced.
+MOST_KNOWN = (1 << 19) - (1 << 16)
 _MOST_BYTES = 1 << 26
 SPARE = 3  # the same as `kernels.known_words.FEW`, without loading the compiler
 _SLOT_SIZE = 4  # likewise
@@ -46,7 +48,7 @@ class KnownWords(HashedWords):
     @property
     def full(self) -> bool:
         """Whether to replace it by an empty cache."""
-        return self._used > MOST_KNOWN + self._given or self._offsets[self._used] > _MOST_BYTES
+        return self._used > max(MOST_KNOWN, 2 * self._given) or self._offsets[self._used] > _MOST_BYTES
 
     def look_up(
         self, data: NDArray[np.uint8], start: int, ends: NDArray[np.int64], numbered: bool = False
