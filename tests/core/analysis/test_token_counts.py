@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tokstudio import Corpus, Tokenizer, TrainingConfig, train
+from tokstudio import Corpus, SuperBPE, Tokenizer, TrainingConfig, train
 from tokstudio.core.analysis import document_encoder
 from tokstudio.core.analysis.token_counts import count_uses_work, measure_work
 from tokstudio.core.base.progress import finish
@@ -41,6 +41,18 @@ def test_counts_equal_those_of_separately_encoded_documents(pattern):
     seen = list(count_uses_work(tokenizer, corpus))
     assert seen[-1].done == seen[-1].total == corpus.bytes
     assert [progress.done for progress in seen] == sorted(progress.done for progress in seen)
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "boundless", SuperBPE(transition=280)])
+def test_no_token_reaches_over_the_end_of_a_document(algorithm):
+    """Whoever counts asks for no marks between documents."""
+    texts = ["she sells sea", " shells", "by", "", "the sea", " shore", "<|end|>", "the <|end|>", "<|end|>sea"]
+    config = TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm=algorithm, special_tokens=["<|end|>"])
+    tokenizer = train(Corpus.from_text(TEXTS[0]), config)
+    for recognise in (True, False):
+        expected = Counter(token for text in texts for token in tokenizer.encode(text, "all" if recognise else ()))
+        uses = finish(count_uses_work(tokenizer, Corpus.from_texts(texts), recognise))
+        assert {token: int(n) for token, n in enumerate(uses) if n} == dict(expected)
 
 
 @pytest.mark.parametrize("pattern", ["none", "gpt2"])

@@ -86,8 +86,8 @@ class DocumentEncoder:
                 self._encoder = tokenizer.own_encoder if is_own else tokenizer.encoder(pattern)
                 self._finders = SpecialFinders(tokenizer.special_tokens)
 
-    def ids_work(self, data: _Bytes, ends: _Ends) -> Work[list[_Ids]]:
-        """The ids of documents in parts, with `MARK` after those of each.
+    def ids_work(self, data: _Bytes, ends: _Ends, marked: bool = True) -> Work[list[_Ids]]:
+        """The ids of documents in parts, with `MARK` after those of each; who does not ask for marks may have none.
 
         Raises:
             ConfigError: A character is not in the vocabulary.
@@ -96,7 +96,8 @@ class DocumentEncoder:
         if self._is_sequence and len(ends) == 1 and len(data) > LONGEST_SEQUENCE:
             return (yield from self._parts_work(data))
         if self._own is not None:
-            return (yield from self._encoded_work(self._own, (yield from self._prepared_work(self._own, data, ends))))
+            prepared = yield from self._prepared_work(self._own, data, ends)
+            return (yield from self._encoded_work(self._own, prepared, marked))
         if isinstance(self._tokenizer, ByteTokenizer):
             return [np.insert(data.astype(np.uint32), ends, MARK)]
         if isinstance(self._tokenizer, SimpleTokenizer):
@@ -185,8 +186,11 @@ class DocumentEncoder:
         padded[: len(data)] = data
         return (yield from prepare_work(self._preparation, self._finders, padded, ends, self._allowed))
 
-    def _encoded_work(self, own: Tokenizer, prepared: PreparedText) -> Work[list[_Ids]]:
-        return (yield from marked_work(self._encoder, own.special_tokens, prepared))
+    def _encoded_work(self, own: Tokenizer, prepared: PreparedText, marked: bool = True) -> Work[list[_Ids]]:
+        if marked:
+            return (yield from marked_work(self._encoder, own.special_tokens, prepared))
+        ids = [*(own.special_tokens[text.decode()] for text in prepared.specials), -1]
+        return (yield from self._encoder.encode_work(prepared.data, prepared.pieces, np.array(ids, np.int32)))
 
     # --- A long sequence in parts -------------------------------------------------------------------------------------
 

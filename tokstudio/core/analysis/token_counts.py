@@ -56,7 +56,7 @@ def count_uses_work(tokenizer: Tokenizer, corpus: Corpus, recognise: bool = True
     for source in corpus.sources:
         groups = _documents(source) if source.counts is None else _words(source, source.counts)
         for data, ends, weight in groups:
-            work = (documents if source.counts is None else words).ids_work(data, ends)
+            work = (documents if source.counts is None else words).ids_work(data, ends, marked=False)
             parts, done = (yield from part_of(work, _PHASE, done, len(data), total)), done + len(data)
             for part in parts:
                 for first in range(0, len(part), _IDS):

@@ -18,7 +18,7 @@ from tokstudio.core.base.arrays import grown, read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.source import CountedWith, Source, groups
-from tokstudio.core.corpus.statistics import characters_and_lines_work
+from tokstudio.core.corpus.statistics import characters_work, lines_work
 from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.special_tokens import cut_sources_work
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
@@ -304,7 +304,8 @@ def text_work(
     )
     if source.counts is not None:
         raise ConfigError(f"{name} has word counts, not text: tokenizers cannot be compared on it.")
-    characters, lines = yield from characters_and_lines_work(source)
+    characters, of_ascii = yield from characters_work(source)
+    lines = source.documents if is_lines else (yield from lines_work(source))
     words, hashes = FoundOnce(partial(_words_of, source)), FoundOnce(lambda: finish(_hashes_work(source, whole)))
     if at_once:
         types, units = yield from word_types_work(source)
@@ -318,19 +319,10 @@ def text_work(
         held_out=held_out,
         bytes=source.bytes,
         characters=characters,
-        beyond_ascii=characters - (yield from _ascii_work(source)),
-        lines=source.documents if is_lines else lines,
+        beyond_ascii=characters - of_ascii,
+        lines=lines,
         found_words=words,
     )
-
-
-def _ascii_work(source: Source) -> Work[int]:
-    """The characters of ASCII."""
-    count = 0
-    for start in range(0, len(source.data), _PIECE):
-        count += int(np.count_nonzero(np.asarray(source.data[start : start + _PIECE]) < 0x80))
-        yield Progress("reading", start, len(source.data))
-    return count
 
 
 def _hashes_work(source: Source, of_whole: str) -> Work[tuple[str, str, frozenset[str]]]:

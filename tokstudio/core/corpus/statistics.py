@@ -18,7 +18,7 @@ from tokstudio.core.base.arrays import grown
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.text.encodings import code_points
+from tokstudio.core.text.encodings import code_points, numbers_of_characters
 from tokstudio.core.text.languages import scripts_work
 
 _PIECE = 1 << 17
@@ -100,14 +100,22 @@ def preview(source: Source, lines: int = 200) -> str:
     return "\n".join(text.split("\n", lines)[:lines])
 
 
-def characters_and_lines_work(source: Source) -> Work[tuple[int, int]]:
-    """How many code points a text has, with one for each byte that is not UTF-8, and how many lines."""
-    lines, _ = yield from _lines(source)
-    characters = done = 0
-    for points, size in _characters(source):
-        characters, done = characters + len(points), done + size
-        yield Progress("counting characters", done, len(source.data))
-    return characters, lines
+def characters_work(source: Source) -> Work[tuple[int, int]]:
+    """How many code points a text has, with one for each byte that is not UTF-8; and how many of ASCII."""
+    characters = ascii_bytes = start = 0
+    for stop in [*_split_characters(source), len(source.data)]:
+        piece = np.asarray(source.data[start:stop])
+        for number, size in numbers_of_characters(piece):
+            characters += number
+            ascii_bytes += int(np.count_nonzero(piece[:size] < 0x80))
+            piece, start = piece[size:], start + size
+            yield Progress("counting characters", start, len(source.data))
+    return characters, ascii_bytes
+
+
+def lines_work(source: Source) -> Work[int]:
+    """How many lines a text has."""
+    return (yield from _lines(source))[0]
 
 
 def _lines(source: Source) -> Work[tuple[int, int]]:

@@ -225,13 +225,22 @@ def code_points(data: NDArray[np.uint8]) -> Iterator[tuple[NDArray[np.uint32], i
 
     A byte that is not UTF-8 gives U+DC80 to U+DCFF, which valid UTF-8 never does.
     """
+    for text, size in _decoded(data):
+        # numpy copies the characters directly; a codec would stop at every surrogate.
+        yield np.array([text]).view(np.uint32) if text else np.zeros(0, dtype=np.uint32), size
+
+
+def numbers_of_characters(data: NDArray[np.uint8]) -> Iterator[tuple[int, int]]:
+    """How many code points each piece of `code_points` has, and the number of bytes read for them."""
+    for text, size in _decoded(data):
+        yield len(text), size
+
+
+def _decoded(data: NDArray[np.uint8]) -> Iterator[tuple[str, int]]:
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     for start in range(0, len(data), CHECK):
         piece = data[start : start + CHECK]
-        text = decoder.decode(piece.tobytes(), start + CHECK >= len(data))
-        # numpy copies the characters directly; a codec would stop at every surrogate.
-        points = np.array([text]).view(np.uint32) if text else np.zeros(0, dtype=np.uint32)
-        yield points, len(piece)
+        yield decoder.decode(piece.tobytes(), start + CHECK >= len(data)), len(piece)
 
 
 def refuse_binary(raw: NDArray[np.uint8], name: str) -> None:
