@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 
 import numpy as np
@@ -78,6 +79,26 @@ def test_word_counts_are_fetched_by_their_address(hub, tokenizer, run, tmp_path)
         local = run(0, f"train --counts {name} --vocab-size 266 --print-merges").out
         assert run(0, f"train --counts {hub.address}/pages/{name} --vocab-size 266 --print-merges").out == local
     run(1, f"train --counts {hub.address}/pages/none.tsv --vocab-size 266", says="there is no such file")
+
+
+def test_an_experiment_fetches_word_counts_by_their_address_again(hub, tokenizer, run, tmp_path):
+    run(0, "count text.txt --pattern gpt2 --out counts.parquet")
+    run(0, "count text.txt counts.parquet --as-text --encoding bytes --pattern gpt2 --out two.parquet")
+    words = {"words.tsv": b"the\t3\ncat\t2\n", "counts.parquet": b"", "two.parquet": b""}
+    for name, content in words.items():
+        hub.pages[name] = content or (tmp_path / name).read_bytes()
+        address = f"{hub.address}/pages/{name}"
+        trained = f"train --counts {address} --pattern gpt2 --vocab-size 266"
+        merges = run(0, trained, f"--experiment {name}.toml --print-merges").out
+        said = (tmp_path / f"{name}.toml").read_text()
+        assert f'path = "{address}"\ncounts = true\n' in said
+        assert str(tmp_path / "cache") not in said
+        shutil.rmtree(tmp_path / "cache")
+        run(0, f"run --check {name}.toml")
+        assert run(0, f"run {name}.toml --print-merges").out == merges
+    hub.pages["words.tsv"] = b"the\t3\ncat\t9\n"
+    hub.page_headers = {"ETag": '"2"'}
+    run(1, "run --check words.tsv.toml", says="words.tsv")
 
 
 def test_a_sample_of_an_address_is_encoded_into_shards(hub, tokenizer, run, tmp_path):

@@ -34,6 +34,7 @@ from tokstudio.core.corpus.readers.files import Budget
 from tokstudio.core.corpus.readers.folders import Fetching, expand_work
 from tokstudio.core.corpus.source import Source, entries, groups, joined_value
 from tokstudio.core.hub.addresses import is_address
+from tokstudio.core.hub.kept_texts import kept_at
 from tokstudio.core.text.utf8 import AnyPath, Text
 
 # Small, so that no numpy call on a piece holds the interpreter for more than a few milliseconds.
@@ -412,8 +413,11 @@ class Corpus:
 def counted_sources_work(path: Path) -> Work[tuple[Source, ...]]:
     """Reads a file of word counts, of either kind; raises CorpusError as `Corpus.from_counts`."""
     if is_counts_file(path):
-        return (yield from read_counted_sources_work(path))
-    return ((yield from read_counts_work(path)),)
+        sources = yield from read_counted_sources_work(path)
+    else:
+        sources = ((yield from read_counts_work(path)),)
+    kept = kept_at(path)
+    return sources if kept is None else tuple(replace(source, origin=kept.origin) for source in sources)
 
 
 def _is_around(name: str, source: Source) -> bool:

@@ -18,7 +18,14 @@ from tokstudio.core.corpus.left_out_list import leaving_out_work
 from tokstudio.core.corpus.open_sources import read_again_work, read_work
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget
-from tokstudio.core.corpus.readers.folders import Entry, Fetching, Folder, expand_work, numbered_work
+from tokstudio.core.corpus.readers.folders import (
+    Entry,
+    Fetching,
+    Folder,
+    expand_work,
+    fetched_files_work,
+    numbered_work,
+)
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.experiment.toml import TomlFile
 from tokstudio.core.hub.addresses import HUB, is_address, parse_address
@@ -139,12 +146,17 @@ class ExperimentTexts:
 
     def whole_work(self, tell: Callable[[Folder], None] | None = None) -> Work[Corpus]:
         """Reads the sources with their weights, before anything is left out."""
-        counted = [self.place(source.path) for source in self.sources if source.counts]
-        documents = documents_counted_with(self.documents, counted)
-        reader, sources, weights, numbers = _Reader(documents, tell), list[Source](), list[int](), list[int]()
+        counted: dict[int, tuple[Path, ...]] = {}
+        for number, source in enumerate(self.sources):
+            if source.counts:
+                address = parse_address(source.path) if is_address(source.path) else None
+                files = (self.place(source.path),) if address is None else (yield from fetched_files_work(address))[0]
+                counted[number] = files
+        documents = documents_counted_with(self.documents, [file for files in counted.values() for file in files])
+        reader, sources, weights, numbers = _Reader(documents, tell, counted), list[Source](), list[int](), list[int]()
         yield from reader.expand_work(self)
         for number, wanted in enumerate(self.sources):
-            read = yield from reader.read_work(number, self.place(wanted.path), wanted)
+            read = yield from reader.read_work(number, wanted)
             try:
                 parts = list(_wanted(read, reader.roots.get(number, self.place(wanted.path)), wanted))
             except ConfigError as error:
@@ -180,8 +192,11 @@ def _otherwise_work(source: Source, part: Part, documents: str) -> Work[Source]:
 class _Reader:
     """Reads files and folders, with one budget of memory."""
 
-    def __init__(self, documents: str, tell: Callable[[Folder], None] | None) -> None:
+    def __init__(
+        self, documents: str, tell: Callable[[Folder], None] | None, counted: Mapping[int, tuple[Path, ...]]
+    ) -> None:
         self._documents, self._tell, self._budget = documents, tell, Budget()
+        self._counted = counted  # the files of counted words, by the number of their source
         # By the number of the source in the experiment.
         self._entries: dict[int, list[Entry]] = {}
         self.roots: dict[int, Path] = {}  # where the texts of addresses are kept
@@ -193,6 +208,8 @@ class _Reader:
         for number, wanted in enumerate(texts.sources):
             path = texts.place(wanted.path)
             if wanted.counts:
+                if (kept := kept_at(self._counted[number][0])) is not None:
+                    self.roots[number] = kept.folder
                 continue
             asked = (wanted.path, wanted.reading, wanted.encoding, wanted.sample) if is_address(wanted.path) else path
             if asked not in found:
@@ -212,12 +229,14 @@ class _Reader:
         for (number, _), entry in zip(listed, numbered, strict=True):
             self._entries.setdefault(number, []).append(entry)
 
-    def read_work(self, number: int, path: Path, wanted: ExperimentSource) -> Work[list[Source]]:
+    def read_work(self, number: int, wanted: ExperimentSource) -> Work[list[Source]]:
         """All sources of what is to be read as one."""
-        if wanted.counts:
-            return list((yield from counted_sources_work(path)))
-        reading = None if wanted.reading == Reading() else wanted.reading
         sources: list[Source] = []
+        if wanted.counts:
+            for file in self._counted[number]:
+                sources += yield from counted_sources_work(file)
+            return sources
+        reading = None if wanted.reading == Reading() else wanted.reading
         for entry in self._entries.get(number, ()):
             sources += yield from read_work(entry, self._documents, wanted.encoding, reading, self._budget)
         return sources

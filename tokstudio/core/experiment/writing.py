@@ -401,7 +401,8 @@ def _of_address(source: Source) -> dict[str, Any]:
         return {}
     request = request_again(origin, parse_address(origin.request.address)) if origin.commit else origin.request
     sample = {SAMPLE_BYTES: request.sample_bytes, "seed": request.seed, "scheme": origin.scheme}
-    values = {"path": request.address, "encoding": request.encoding, **(sample if request.sample_bytes else {})}
+    encoding = request.encoding if source.counts is None else None  # counted words are read in one way
+    values = {"path": request.address, "encoding": encoding, **(sample if request.sample_bytes else {})}
     return {name: value for name, value in values.items() if value is not None}
 
 
