@@ -3,17 +3,22 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
+from pathlib import Path
 
 import distributed
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 
 from tests.core.corpus.remote.sets import json_lines, parquet, texts
 from tests.core.corpus.remote.test_stores import put, store  # noqa: F401 -- a fixture
-from tokstudio import Corpus, count
+from tokstudio import Corpus, CorpusError, count
 from tokstudio.cli.process.terminal import Console
+from tokstudio.core.corpus.remote import storing
+from tokstudio.core.hub.addresses import parse_address
 from tokstudio.core.hub.kept_texts import kept_texts
 
 WHERE = "s3://bucket/set/*"
@@ -77,12 +82,61 @@ def test_rare_words_are_left_out_of_the_joined_table_and_that_is_said(write, run
     left = {bytes(word) for word in words_of(tmp_path / "c.parquet")}
     assert left == {b" cat", b"the", b"\n"}, "once in each file, twice in both"
     run(1, words, "--min-count", 100, says="every word occurs less often: nothing was written")
-    run(
-        1,
-        "count a.txt --pattern gpt2 --out s3://bucket/c.parquet",
-        says="c.parquet: results are files of this computer",
-    )
     run(2, words, "--min-count", 0, says="--min-count must be at least 1")
+
+
+def test_the_table_is_written_to_an_address_whole_or_not_at_all(store, run, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "a.txt").write_text("the cat sat on the mat " * 50)
+    words = "count a.txt --pattern gpt2 --out"
+    run(0, words, "here.parquet")
+    for text in ("one", "the cat"):  # the second replaces the first
+        (tmp_path / "a.txt").write_text(text)
+        printed = run(0, words, "s3://bucket/tables/c.parquet", "--json")
+        assert json.loads(printed.out)["file"] == "s3://bucket/tables/c.parquet"
+    run(0, words, "here.parquet")
+    stored = store.get_object(Bucket="bucket", Key="tables/c.parquet")["Body"].read()
+    assert stored == (tmp_path / "here.parquet").read_bytes()
+    assert [one["Key"] for one in store.list_objects(Bucket="bucket")["Contents"]] == ["tables/c.parquet"]
+    # A training takes it from there.
+    run(0, "train --counts s3://bucket/tables/c.parquet --pattern gpt2 --vocab-size 258 --export tiktoken=t.tiktoken")
+    for address, says in {
+        "s3://none/c.parquet": "s3://none/c.parquet: there is no such bucket or folder",
+        "s3://bucket/tables/": "this is not the address of one file",
+        "s3://bucket/tables": "s3://bucket/tables: this is a folder: give the address of a file in it",
+        "s3://bucket/*.parquet": "this is not the address of one file",
+        "gs://bucket/c.parquet": "to write to gs:// addresses, install the package gcsfs",
+        "https://host/c.parquet": "a file is stored by its path, or at an address such as s3://bucket/words.parquet",
+        "gopher://host/c.parquet": "not gopher://",
+    }.items():
+        run(1, "count none.txt --pattern gpt2 --out", address, says=says)  # before the text is looked for
+    run(1, "count none.txt --pattern gpt2 --out", "s3://bucket/d.parquet", says="none.txt")
+    assert len(store.list_objects(Bucket="bucket")["Contents"]) == 1
+
+
+def test_a_store_with_files_like_a_disk_shows_a_file_when_all_of_it_is_there(tmp_path, monkeypatch):
+    target, source, sent = tmp_path / "there/c.parquet", tmp_path / "here", [2]
+
+    class Disk(LocalFileSystem):
+        def put_file(self, path, into, **options):
+            assert Path(into).parent == target.parent
+            assert into != str(target)
+            Path(into).write_bytes(Path(path).read_bytes()[: sent[0]])
+            if sent == [2]:
+                raise ConnectionResetError("gone")
+
+    target.parent.mkdir()
+    target.write_bytes(b"old")
+    source.write_bytes(b"whole")
+    monkeypatch.setattr(storing, "system_of", lambda *_: (Disk(), str(target)))
+    address = parse_address("sftp://host/there/c.parquet")
+    for says in ("host cannot be reached", "4 bytes of 5 arrived"):
+        with pytest.raises(CorpusError, match=says):
+            storing.store(address, source, lambda _: None)
+        assert {one.name: one.read_bytes() for one in target.parent.iterdir()} == {"c.parquet": b"old"}
+        sent[0] += 2
+    assert storing.store(address, source, lambda _: None) == 5
+    assert {one.name: one.read_bytes() for one in target.parent.iterdir()} == {"c.parquet": b"whole"}
 
 
 def table_of(path):

@@ -27,11 +27,13 @@ from tokstudio.cli.reading import (
     without_left_out,
 )
 from tokstudio.core.base.errors import CorpusError, TokStudioError
+from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.wording import printable, several, size_text
 from tokstudio.core.corpus.readers.folders import Entry, Folder, numbered_work, remote_entries_work
 from tokstudio.core.corpus.source import CountedWith, Source
-from tokstudio.core.hub.addresses import address_of
+from tokstudio.core.hub.addresses import address_of, parse_address
+from tokstudio.core.hub.fetching_texts import store_work
 from tokstudio.core.pretokenization.count_words import (
     CountedPart,
     Counting,
@@ -204,6 +206,10 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
     settings = CountedWith(arguments.pattern, tuple(arguments.special), arguments.documents)
     texts = texts_of(arguments, arguments.files)
     counting = Counting(settings, texts.reading, texts.encoding)
+    out: Path | str = arguments.out
+    target = parse_address(out) if isinstance(out, str) else None
+    if target is not None:
+        console.finish(store_work(target))  # before any work, as far as that can be known
     if "-" in arguments.files:
         raise CorpusError("Standard input cannot be counted: give files. To train on it: tokstudio train -.")
     least: int = arguments.min_count
@@ -229,13 +235,18 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
         console.say(f"Left out {rare} with fewer than {least:,} uses: {uses} in all.")
     if not len(counts):
         raise CorpusError(f"--min-count {least}: every word occurs less often: nothing was written.")
-    out = console.finish(counts.save_work(arguments.out))
+    if target is None:
+        console.finish(counts.save_work(out))
+    else:
+        with TemporaryFolder() as folder:
+            console.finish(store_work(target, console.finish(counts.save_work(folder / "counts.parquet"))))
+    name = out.name if isinstance(out, Path) else str(target)
     if arguments.json:
-        put(sys.stdout, json.dumps(_as_json(frequent, out) | read_as_json(folders, sources)) + "\n")
+        put(sys.stdout, json.dumps(_as_json(frequent, str(target or out)) | read_as_json(folders, sources)) + "\n")
     text = sum(total.bytes for total in counts.totals)
     console.say(
         f"Counted {several(text, 'byte')} of {several(len(counts.totals), 'source')}: "
-        f"{several(len(counts), 'distinct word')}, in {out.name}."
+        f"{several(len(counts), 'distinct word')}, in {name}."
     )
 
 
@@ -263,10 +274,10 @@ def _count_without(texts: TextsToRead, settings: CountedWith, console: Console) 
     return CountedPart(counts, read.corpus.sources), list(read.folders)
 
 
-def _as_json(frequent: _Frequent, out: Path) -> dict[str, object]:
+def _as_json(frequent: _Frequent, out: str) -> dict[str, object]:
     counts = frequent.counts
     return {
-        "file": str(out),
+        "file": out,
         "words": len(counts),
         "rare_words": frequent.rare,
         "rare_uses": frequent.uses,

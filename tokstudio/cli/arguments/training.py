@@ -365,12 +365,20 @@ def _add_results(parser: argparse.ArgumentParser) -> Callable[..., object]:
     return add
 
 
+def _place(text: str) -> Path | str:
+    """A path, or an address as it is given."""
+    from tokstudio.core.hub.addresses import is_address
+
+    return text if is_address(text) and not Path(text).parent.is_dir() else Path(text)
+
+
 def count(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `count`."""
     parser = shared.new_parser("tokstudio count", _COUNT_TEXT, shared.EXIT_CODES)
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="a text, a data set, or a folder of them")
-    add("--out", type=Path, required=True, metavar="FILE", help="the table to write, a Parquet file")
+    out_help = "the table to write, a Parquet file, by its path or an address such as s3://bucket/words.parquet"
+    add("--out", type=_place, required=True, metavar="FILE|ADDRESS", help=out_help)
     add(
         "--pattern",
         required=True,

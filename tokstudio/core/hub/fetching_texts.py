@@ -1,4 +1,7 @@
-"""Fetches texts by their address into the cache, in a child process that runs `core.corpus.remote.serving`."""
+"""Fetches texts by their address into the cache, and stores files at an address.
+
+A child process that runs `core.corpus.remote.serving` does it.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -7,15 +10,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.hub.addresses import HUB, WEB, Address
+from tokstudio.core.hub.addresses import HUB, PACKAGES, WEB, Address
 from tokstudio.core.hub.fetching import answer_work
 from tokstudio.core.hub.kept_texts import KeptText, TextRequest, kept_at, kept_for, make_folder
 from tokstudio.core.hub.names import COMMIT
 
 _PROCESS = "tokstudio.core.corpus.remote.serving"  # which is above this folder: it reads what it fetches
 _PATIENCE = 90.0  # seconds without any data, after which a connection has stalled
+_UPLOAD_PATIENCE = 600.0  # libraries send a part of up to 100 MB without a word
 
 A = TypeVar("A")
 
@@ -73,6 +77,21 @@ class ListedText:
 
 
 @dataclass(frozen=True)
+class StoreFile:
+    """Asks the process to store a file of this computer; where `path` is "", only whether one could be stored."""
+
+    address: str
+    path: str
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """What has been stored, in bytes."""
+
+    size: int
+
+
+@dataclass(frozen=True)
 class AddressedFile:
     """A file of an address.
 
@@ -125,6 +144,23 @@ def fetch_work(address: Address, request: TextRequest) -> Work[tuple[KeptText, s
     return kept, fetched.remark
 
 
-def ask_work(address: Address, question: object, answer: type[A]) -> Work[A]:
+def store_work(address: Address, path: Path | None = None) -> Work[None]:
+    """Stores a file at the address of a store, whole or not at all; None only asks whether one could be stored.
+
+    Raises:
+        ConfigError: Files cannot be stored at such an address.
+        CorpusError: It cannot be stored; what was there before is unchanged.
+    """
+    if address.scheme not in PACKAGES:
+        raise ConfigError(
+            f"{address}: a file is stored by its path, or at an address such as s3://bucket/words.parquet."
+        )
+    if any(sign in address.given for sign in "*?[") or address.given.endswith("/"):
+        raise ConfigError(f"{address}: this is not the address of one file.")
+    question = StoreFile(address.given, "" if path is None else str(path.absolute()))
+    yield from ask_work(address, question, StoredFile, _UPLOAD_PATIENCE)
+
+
+def ask_work(address: Address, question: object, answer: type[A], patience: float = _PATIENCE) -> Work[A]:
     """The answer of the process to a question about an address; errors are those of `fetch_work`."""
-    return answer_work(_PROCESS, str(address), question, answer, _PATIENCE, CorpusError)
+    return answer_work(_PROCESS, str(address), question, answer, patience, CorpusError)

@@ -430,28 +430,36 @@ def _store_listing(address: Address, meter: TransferMeter) -> RemoteListing:
     """The files of an address of a store, by its library."""
     try:
         return _listed_by_library(address, meter, {})
-    except _NoCredentialsError:
+    except NoCredentialsError:
         return _listed_by_library(address, meter, {"anon": True})
 
 
-class _NoCredentialsError(CorpusError):
-    pass
+class NoCredentialsError(CorpusError):
+    """There are no credentials for a store; what is public can be read without."""
 
 
-def _listed_by_library(address: Address, meter: TransferMeter, options: Mapping[str, Any]) -> RemoteListing:
-    package = PACKAGES[address.scheme]
+def system_of(address: Address, options: Mapping[str, Any], do: str = "read") -> tuple[Any, str]:
+    """The file system of a store by its library, and what that calls the address.
+
+    `options` are the library's own, and `do` says what is done there. Raises ConfigError where it is not installed.
+    """
     if address.scheme in ("s3", "s3a"):
         limits = {"connect_timeout": 10, "read_timeout": PATIENCE, "retries": {"max_attempts": 3}}
         options = {"config_kwargs": limits, **options}
-    errors = PlainErrors(_problem_of_store(address), str(address))
+    try:
+        core: Any = untyped("fsspec.core")
+        return core.url_to_fs(address.given, use_listings_cache=False, **options)
+    except ImportError as error:
+        raise ConfigError(
+            f"{address}: to {do} {address.scheme}:// addresses, install the package {PACKAGES[address.scheme]} beside "
+            "TokStudio."
+        ) from error
+
+
+def _listed_by_library(address: Address, meter: TransferMeter, options: Mapping[str, Any]) -> RemoteListing:
+    errors = PlainErrors(problem_of_store(address, "there is no such file"), str(address))
     with errors:
-        try:
-            core: Any = untyped("fsspec.core")
-            system, place = core.url_to_fs(address.given, use_listings_cache=False, **options)
-        except ImportError as error:
-            raise ConfigError(
-                f"{address}: to read {address.scheme}:// addresses, install the package {package} beside TokStudio."
-            ) from error
+        system, place = system_of(address, options)
         has_pattern = any(sign in place for sign in "*?[")
         info: dict[str, Any] = {"type": "directory"} if has_pattern else system.info(place)
         if has_pattern:
@@ -484,14 +492,19 @@ def _is_busy(error: Exception) -> bool:
     return is_status or (isinstance(error, OSError) and error.errno in _BUSY)
 
 
-def _problem_of_store(address: Address) -> Callable[[Exception], str | None]:
+def problem_of_store(address: Address, missing: str) -> Callable[[Exception], str | None]:
+    """Says what an error of the library of a store means; `missing` where something is not there."""
+
     def problem(error: Exception) -> str | None:
         kind = type(error).__name__
         if kind == "NoCredentialsError":
-            raise _NoCredentialsError(str(error))
+            raise NoCredentialsError(
+                f"{address}: there are no credentials: set them as the library ({PACKAGES[address.scheme]}) looks for "
+                "them."
+            )
         match error:
             case FileNotFoundError():
-                return "there is no such file"
+                return missing
             case PermissionError():
                 return (
                     f"access is refused: set the credentials of {address.scheme}:// as its library "

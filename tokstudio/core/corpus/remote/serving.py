@@ -28,7 +28,16 @@ from tokstudio.core.corpus.remote.listing import HubData, list_work
 from tokstudio.core.corpus.remote.preview import TextPreview
 from tokstudio.core.corpus.remote.taking import Taking, contents_of
 from tokstudio.core.hub.addresses import HUB, Address, parse_address, without_secrets
-from tokstudio.core.hub.fetching_texts import FetchedText, FetchText, ListedText, ListText, ShownText, ShowText
+from tokstudio.core.hub.fetching_texts import (
+    FetchedText,
+    FetchText,
+    ListedText,
+    ListText,
+    ShownText,
+    ShowText,
+    StoredFile,
+    StoreFile,
+)
 from tokstudio.core.hub.kept_texts import DESCRIPTION, TextOrigin, TextRequest, describe, kept_for, key_of, tags_of
 
 _LEFT_ON_DISK = 200_000_000
@@ -39,7 +48,7 @@ def main() -> int:
     """Fetches the text that the parent asks for, or shows it."""
     # As an exception, so that files that have not arrived whole are removed.
     signal.signal(signal.SIGTERM, _leave)
-    parent = ParentProcess(FetchText, ShowText, ListText)
+    parent = ParentProcess(FetchText, ShowText, ListText, StoreFile)
     if (question := parent.receive()) is not None:
         threading.Thread(target=end_with_parent, daemon=True).start()
         parent.send(Progress("downloading"))
@@ -55,8 +64,8 @@ def _leave(*_: object) -> NoReturn:
 
 
 def _answer(
-    question: FetchText | ShowText | ListText, parent: ParentProcess
-) -> FetchedText | ShownText | ListedText | Refused:
+    question: FetchText | ShowText | ListText | StoreFile, parent: ParentProcess
+) -> FetchedText | ShownText | ListedText | StoredFile | Refused:
     name, secrets = "", [part for part in (question.address,) if part]
     try:
         address = parse_address(question.address)
@@ -65,15 +74,19 @@ def _answer(
             return ShownText(json.dumps(asdict(_shown(address, _Reporter(parent)))))
         if isinstance(question, ListText):
             return _listed(address, TextRequest(**question.request), _Reporter(parent))
+        if isinstance(question, StoreFile):
+            return _stored(address, question.path, _Reporter(parent))
         return _fetched(address, TextRequest(**question.request), Path(question.folder), _Reporter(parent))
     except TokStudioError as error:
         why = str(error)
     except OSError as error:
-        why = f"{name}: it cannot be kept in the cache, or read: {error.strerror or error}."
+        done = "stored" if isinstance(question, StoreFile) else "kept in the cache, or read"
+        why = f"{name}: it cannot be {done}: {error.strerror or error}."
     except MemoryError:
         why = f"{name}: what is there does not fit into the memory."
     except Exception as error:  # whatever a library raises is told to the user
-        why = f"{name}: it cannot be fetched: {type(error).__name__}: {error}"
+        done = "stored" if isinstance(question, StoreFile) else "fetched"
+        why = f"{name}: it cannot be {done}: {type(error).__name__}: {error}"
     for secret in secrets:
         why = why.replace(secret, name)
     return Refused(without_secrets(why))
@@ -172,6 +185,23 @@ def _note_as_newest(folder: Path) -> None:
     """Has a kept text be the one that is used while nothing answers."""
     with suppress(OSError):
         os.utime(folder / DESCRIPTION)
+
+
+def _stored(address: Address, path: str, report: _Reporter) -> StoredFile:
+    from tokstudio.core.corpus.remote.storing import check_store, store
+
+    if not path:
+        check_store(address)
+        return StoredFile(0)
+    sent = 0
+
+    def told(size: int) -> None:
+        nonlocal sent
+        sent = size
+        report()
+
+    report.total, report.done = Path(path).stat().st_size, lambda: sent
+    return StoredFile(store(address, Path(path), told))
 
 
 def _check_space(address: Address, size: int, folder: Path) -> None:
