@@ -7,6 +7,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, models, normalizers
 from transformers import AutoTokenizer
 
+from tests.core.formats.gguf.files import byte_pairs, gguf, pieces
 from tests.core.formats.gguf.llama import ids_of_llama, needs_llama
 from tests.core.formats.trained import trained
 from tests.core.lint.made import END, added, content, folder, found, message
@@ -169,6 +170,37 @@ class TestMissingRole:
         assert not found(folder(tmp_path, config=config), "role-without-token")
         place = folder(tmp_path, config={"eos_token": "<|stop|>"}, more={"<|stop|>": 259})
         assert not found(place, "role-without-token")
+
+    @pytest.mark.parametrize(
+        ("ids", "told"),
+        [
+            ({"bos": 9, "eos": 258}, []),
+            ({"eos": 258}, []),
+            ({"eos": 258, "padding": 2**32 - 1}, []),
+            ({"eos": 258, "padding": 700}, ["tokenizer.ggml.padding_token_id is 700, which no token has."]),
+            ({"eos": 999}, ['eos_token_id is 999, which no token has: llama.cpp takes "ċ", id 11, in its place.']),
+            ({}, ['tokenizer.ggml.eos_token_id is missing: llama.cpp takes "ċ", id 11, in its place.']),
+            ({"eos": 258, "pre": "llama-bpe"}, ["tokenizer.ggml.bos_token_id is missing: llama.cpp takes"]),
+        ],
+    )
+    def test_in_a_gguf_file_an_id_without_a_token_is_an_error_and_so_is_no_end_of_a_text(self, tmp_path, ids, told):
+        roles = {f"tokenizer.ggml.{role}_token_id": ("u32", number) for role, number in ids.items() if role != "pre"}
+        tokenizer = trained("the the the", 2).changed(special_tokens={END: 258})
+        path = tmp_path / "model.gguf"
+        path.write_bytes(gguf(byte_pairs(tokenizer, ids.get("pre", "gpt-2"), **roles)))
+        findings = found(path, "role-without-token")
+        assert [finding.level for finding in findings] == ["error"] * len(told)
+        assert all(words in finding.message for words, finding in zip(told, findings, strict=True))
+
+    def test_a_gguf_file_of_pieces_without_keys_has_the_usual_roles(self, tmp_path):
+        path = tmp_path / "model.gguf"
+        path.write_bytes(gguf({key: one for key, one in pieces().items() if not key.endswith("_token_id")}))
+        assert not found(path, "role-without-token")
+        path.write_bytes(gguf(pieces(**{"tokenizer.ggml.bos_token_id": ("u32", 99_999)})))
+        assert (
+            'bos_token_id is 99,999, which no token has: llama.cpp takes "<s>", id 1'
+            in found(path, "role-without-token")[0].message
+        )
 
     def processor(self, number, token=END):
         special = {token: {"id": token, "ids": [number], "tokens": [token]}}

@@ -12,6 +12,7 @@ import numpy as np
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import first_few, several, shown
 from tokstudio.core.formats.common.beside import CONFIG
+from tokstudio.core.formats.gguf.reader import roles_without_token
 from tokstudio.core.formats.huggingface.parts import own_tokens, parts_in
 from tokstudio.core.lint.findings import LintRule, Observation
 from tokstudio.core.lint.subject import MAP, NUMBER, Subject
@@ -237,6 +238,11 @@ def missing_role_work(subject: Subject) -> Work[list[Observation]]:
     """Roles whose token no file has, and tokens that a post-processor adds with the id of another."""
     files, read = subject.files, subject.files.json
     yield Progress("checking")
+    if files.gguf is not None:
+        return [
+            Observation(f"{key} {what}.", "Give a special token the role, and write the file again.", key)
+            for key, what in roles_without_token(files.gguf)
+        ]
     if read is not None:
         own, _ = own_tokens(subject.name, read.added, read.vocabulary)
         known = {**read.vocabulary, **{token.content: token.id for token in own}}

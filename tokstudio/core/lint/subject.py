@@ -23,6 +23,8 @@ from tokstudio.core.formats.common.beside import CONFIG, beside_work
 from tokstudio.core.formats.common.format import GIGABYTE, Loaded, PatternNeeded
 from tokstudio.core.formats.common.text_readers import JsonReader, LineReader
 from tokstudio.core.formats.common.vocabulary import merge_lines
+from tokstudio.core.formats.gguf.header import Header, header_work
+from tokstudio.core.formats.gguf.reader import is_wanted
 from tokstudio.core.formats.huggingface.format import TOKENIZER
 from tokstudio.core.formats.huggingface.parts import added_token, parts_in
 from tokstudio.core.formats.huggingface.reader import opened_work, read_pair
@@ -96,6 +98,7 @@ class Files:
         damaged: Why files beside it cannot be read, by name.
         pair: `vocab.json` and `merges.txt`, where they stand beside a `tokenizer.json`.
         pieces: The path of a `tokenizer.model` beside a `tokenizer.json`.
+        gguf: The header of a GGUF file.
     """
 
     json: TokenizerJson | None = None
@@ -103,6 +106,7 @@ class Files:
     damaged: dict[str, str] = field(default_factory=dict[str, str])
     pair: tuple[dict[str, int], list[tuple[str, str]]] | None = None
     pieces: Path | None = None
+    gguf: Header | None = None
 
     def of(self, name: str) -> dict[str, Any]:
         """The object in a file beside it; empty where there is none."""
@@ -315,6 +319,8 @@ def subject_work(
     yield from settle_work((path,), set())
     found, paths = format_of(path)
     subject.files = yield from _beside_work(paths[0], path.is_dir() or paths[0].name in _WITH_OTHERS)
+    if found.name == "gguf":
+        subject.files.gguf = yield from header_work(paths[0], file_name(paths[0]), is_wanted)
     if found.name != "huggingface":
         try:
             opened = (yield from _loaded_work(subject, path, pattern)).tokenizer

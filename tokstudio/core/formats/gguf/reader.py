@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -50,6 +50,8 @@ _USUAL_ROLES: Mapping[str, Mapping[str, int]] = {
     "t5": {"eos_token": 1, "unk_token": 2, "pad_token": 0},
     "bert": {"unk_token": 100, "sep_token": 102, "pad_token": 0, "cls_token": 101, "mask_token": 103},
 }
+_ALWAYS: Mapping[str, int] = {"bos_token": 11, "eos_token": 11}  # what llama.cpp takes for byte pairs
+_NO_TOKEN = (1 << 32) - 1
 _ADDS: Mapping[str, tuple[bool, bool]] = {"llama": (True, False), "t5": (False, True), "bert": (True, False)}
 
 
@@ -235,6 +237,30 @@ class _Vocabulary:
             for text, number in self.added.items()
             if text
         ]
+
+
+def roles_without_token(header: Header) -> Iterator[tuple[str, str]]:
+    """The keys of roles whose token a file does not have, and what is wrong, as the rest of a sentence about the key.
+
+    Those of byte pairs that llama.cpp always has are among them where it would use another token in their place.
+    """
+    texts, model = header.texts(names.TOKENS) or [], header.text(names.MODEL) or ""
+    begins = header.flag(names.ADD_BOS)
+    if begins is None:
+        rule = PRE_TOKENIZERS.get(header.text(names.PRE) or "")
+        begins = rule is not None and rule.adds_bos
+    for role, keys in names.ROLE_KEYS.items():
+        key, number = next(((key, n) for key in keys if (n := header.number(key)) is not None), (keys[0], None))
+        usual = (_ALWAYS if model == "gpt2" else _USUAL_ROLES.get(model, {})).get(role)
+        if not texts or (number is not None and 0 <= number < len(texts)):
+            continue
+        instead = ""
+        if usual is not None and usual < len(texts):
+            instead = f": llama.cpp takes {shown(texts[usual].decode('utf-8', 'replace'))}, id {usual}, in its place"
+        if number is not None and (number != _NO_TOKEN or instead):
+            yield key, f"is {number:,}, which no token has{instead}"
+        elif number is None and model == "gpt2" and (role == "eos_token" or (role == "bos_token" and begins)):
+            yield key, f"is missing{instead}"
 
 
 def _check_list_work(header: Header) -> Work[None]:
