@@ -50,7 +50,7 @@ LOCK = ROOT / "packaging" / "requirements.lock"
 DOCS_LOCK = ROOT / "packaging" / "requirements-docs.lock"
 PICTURE = ROOT / "tokstudio-demo.png"
 # Benchmarks that `bench` runs only by name.
-ONLY_NAMED = ("mutation", "soak_random")
+ONLY_NAMED = ("encode_10gb", "mutation", "soak_random")
 # All arguments of these commands; the others hand theirs on to those who know them.
 TAKES = {"setup": [], "bundle": [], "smoke": [], "pictures": [], "docs": [], "deb": ["--quick"]}
 
