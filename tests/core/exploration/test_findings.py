@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from tests.core.exploration.recount import by_line, documents_of, encoded
 from tests.core.exploration.test_dispersion import TOKENIZERS, corpora, corpus_of, tokenizer_of
 from tokstudio import ConfigError, Corpus, TrainingConfig, explore, train
+from tokstudio.core.analysis.baselines import ByteTokenizer
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import sample_rows
 from tokstudio.core.corpus.rules import marks_work
@@ -99,6 +100,29 @@ def test_rubbish_is_found_with_the_tokens_that_live_from_it(rubbish):
     assert found["duplicates"].documents == 1
     assert found["duplicates"].examples[0].document == 40
     assert owners.bytes == sum(len(list(rubbish[0].iter_documents())[row]) for row in (11, 30))
+
+
+def test_bytes_and_special_tokens_that_one_document_has_once_have_no_owner():
+    rare = bytes(range(1, 9)).decode() + "<|a|><|b|>"
+    texts = [prose(seed, lines=2) for seed in range(30)]
+    texts[7] += rare
+    corpus = Corpus.from_texts(texts)
+
+    def owners(base: str) -> list[int]:
+        special = ("<|a|>", "<|b|>")
+        config = TrainingConfig(
+            vocabulary_size=300, pattern="cl100k", min_frequency=2, base=base, special_tokens=special
+        )
+        here = explore(corpus, tokenizer := train(corpus, config))
+        once = [token for token, uses in enumerate(here.tokens["uses"].tolist()) if uses == 1]
+        assert {tokenizer.tokens[token] for token in once} >= {bytes([byte]) for byte in range(1, 9)}
+        found = [each.marked.document.tolist() for each in here.findings() if each.rule == "owners"]
+        return found[0] if found else []
+
+    assert owners("bytes") == []
+    # A character is in the vocabulary because a document has it.
+    assert owners("characters") == [7]
+    assert not [each for each in explore(corpus, ByteTokenizer()).findings() if each.rule == "owners"]
 
 
 def test_without_a_tokenizer_rules_find_the_same_text(rubbish):

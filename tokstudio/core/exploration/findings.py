@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.analysis.baselines import ByteTokenizer
 from tokstudio.core.analysis.document_encoder import document_groups
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import Progress, Work
@@ -22,6 +23,7 @@ from tokstudio.core.corpus.rules import RULES, marks_work
 from tokstudio.core.corpus.source import document_place
 from tokstudio.core.exploration.corpus_tokens import CorpusTokens, Ids
 from tokstudio.core.exploration.dispersion import DOCUMENT_UNIT, Dispersion
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 OWNERS = "owners"
 OWNED = 5  # tokens that a document may own
@@ -47,7 +49,7 @@ class Example:
 class Finding:
     """What a rule finds in a corpus."""
 
-    rule: str  # its name in `RULES`, or "owners": documents that have 90 % of the uses of more than 5 tokens
+    rule: str  # its name in `RULES`, or "owners": documents with 90 % of the uses of more than 5 tokens, bytes apart
     documents: int  # how many it finds, or has found lines in
     lines: int  # how many it finds; 0 for a rule of documents
     bytes: int
@@ -88,8 +90,17 @@ def findings_work(
 
 
 def _owners(corpus: Corpus, text: CorpusTokens, measured: Dispersion) -> Marked:
-    """The documents that own tokens, where documents are the units."""
-    owned = measured.top_part[measured.top_share >= LIVES]
+    """The documents that own tokens, where documents are the units.
+
+    Bytes and special tokens belong to nobody: they are in the vocabulary whatever the text is.
+    """
+    is_owned, tokenizer = measured.top_share >= LIVES, text.tokenizer
+    if isinstance(tokenizer, Tokenizer):
+        base: list[int] = tokenizer.alphabet.ids.tolist() if tokenizer.alphabet.base == "bytes" else []
+        is_owned[[token for token in (*base, *tokenizer.special_tokens.values()) if token < len(is_owned)]] = False
+    elif isinstance(tokenizer, ByteTokenizer):
+        is_owned[:] = False
+    owned = measured.top_part[is_owned]
     documents = np.zeros(0, np.int64)
     if measured.part_unit == DOCUMENT_UNIT:
         documents = np.flatnonzero(np.bincount(owned) > OWNED)

@@ -44,7 +44,7 @@ _TIPS = (
     "Their share of the text",
     "Tokens that live from it: 90 % of their uses lie there",
 )
-_OWNERS_TEST = f"documents that have 90 % of the uses of more than {OWNED} tokens"
+_OWNERS_TEST = f"documents that have 90 % of the uses of more than {OWNED} tokens, bytes and special tokens apart"
 
 
 def test_of(rule: str) -> str:
