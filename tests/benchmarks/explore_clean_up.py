@@ -1,24 +1,37 @@
 """Finding what to leave out: exact duplicates and repeated lines, near duplicates, and each other rule.
 
 Lines are the documents. Beside near duplicates stands the plain count of pre-tokens of the same text in the same run.
-With --large, the same on the text several times, each time with other words, so that it grows and repeats as little.
+Training without what was found: 50 MB in five files with planted duplicates, blobs and a nonsense word, cl100k, 32,000
+tokens, from *Train Without These* to the finished run, in the library and in the window, beside the training before it.
+With --large, the rules on the text several times, each time with other words, so that it grows and repeats as little.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import argparse
+import base64
+import os
+import random
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-from _common import costs, in_fresh_process, parser, record, run_parts, table, texts
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from tokstudio import Corpus, count
+import numpy as np
+from _common import costs, cut, in_fresh_process, parser, record, run_parts, seconds, table, texts
+
+from tokstudio import Corpus, TrainingConfig, count, explore, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.rules import RULES, marks_work
 
 _ROW = 1 << 20
+_MIXED, _FILES, _SIZE = 47_000_000, 5, 32_000
+_BLOBS, _BLOB, _TWICE, _NONSENSE = 600, 3_000, 4_000, b"zorblax quindle " * 4_000 + b"\n"
+_AT_MOST = 120.0  # seconds of each step in the window
+_RULES = ["duplicates", "blobs", "repetition"]
 
 
 def one(file: str, rules: list[str], counts: bool) -> dict[str, float]:
@@ -78,6 +91,82 @@ def each_rule(chosen: argparse.Namespace) -> None:
         table(["rule, mixed 100 MB", "time", "found", "bytes"], rows)
 
 
+def rubbish(text: bytes, folder: Path) -> list[str]:
+    """Five files of a text with planted lines: some twice, base64 of noise, and a nonsense word 8,000 times."""
+    chance = random.Random(41)
+    lines = text[: text.rindex(b"\n", 0, _MIXED) + 1].splitlines(keepends=True)
+    lines += chance.choices([line for line in lines if len(line) > 200], k=_TWICE)
+    lines += [base64.b64encode(chance.randbytes(_BLOB)) + b"\n" for _ in range(_BLOBS)]
+    chance.shuffle(lines)
+    lines.insert(len(lines) // 3, _NONSENSE)
+    return [str(path) for path in cut(b"".join(lines), _FILES, folder)]
+
+
+def without(files: list[str]) -> dict[str, float]:
+    """The seconds of a training here, of what the rules find, and of leaving that out and training again."""
+    config = TrainingConfig(vocabulary_size=_SIZE, pattern="cl100k")
+    small = Corpus.from_texts(["a line that loads the compiled loops", "zorblax " * 40, "zorblax " * 40])
+    explore(small, train(small.without(_RULES), config)).findings()
+    corpus = Corpus.from_files(files, documents="line")
+    first, tokenizer = seconds(lambda: train(corpus, config))
+    found, findings = seconds(lambda: explore(corpus, tokenizer).findings())
+    left, rest = seconds(lambda: corpus.without(_RULES))
+    again, _ = seconds(lambda: train(rest, config))
+    tokens = sum(len(each.tokens) for each in findings if each.rule in _RULES)
+    return {"first": first, "findings": found, "leaving out": left, "again": again, "living": tokens}
+
+
+def without_in_window(files: list[str]) -> dict[str, float]:
+    """The same with the actions of the window; the finished run counts, and the sentence about it."""
+    from _window import Clock, busy, open_studio
+
+    from tokstudio.gui.state.training_settings import Settings
+
+    took: dict[str, float] = {}
+    with open_studio() as studio:
+        clock, session, window = Clock(), studio.session, studio.window
+
+        def until(name: str, ready: Callable[[], bool]) -> None:
+            began = time.perf_counter()
+            clock.during(name, lambda: not ready() and time.perf_counter() - began < _AT_MOST)
+            took[name], took[f"gap {name}"] = time.perf_counter() - began, max(clock.gaps)
+
+        session.training.set_settings(Settings(vocabulary_size=_SIZE, pattern="cl100k", documents="line"))
+        session.corpus.open_paths([Path(file) for file in files])
+        clock.during("", busy(studio))
+        window.actions_by_id["train"].trigger()
+        until("first", lambda: session.runs.active is not None and not session.training.busy)
+        window.actions_by_id["workspace_explore"].trigger()
+        window.explore.arrive("clean-up")
+        page = window.explore.page
+        until("findings", lambda: page.rows.count() > 0 and not page.busy)
+        clock.during("", busy(studio))
+        for row, finding in enumerate(page.rows.findings):
+            if finding.rule in _RULES:
+                page.rows.toggle(row)
+        clock.during("", busy(studio))
+        before = session.runs.active
+        page.train.click()
+        until("again", lambda: session.runs.active is not before and not session.training.busy)
+        until("compared", lambda: not session.cleaning.stage)
+        outcome = session.cleaning.outcome
+        took["gone"], took["come"] = (outcome.gone, outcome.come) if outcome is not None else (-1, -1)
+    return took
+
+
+def trained_without(chosen: argparse.Namespace) -> None:
+    """Trains without what the rules find."""
+    with texts(chosen, "mixed_100mb.txt") as (file,), tempfile.TemporaryDirectory() as folder:
+        files = rubbish(file.read_bytes(), Path(folder))
+        for where, work in (("the library", without), ("the window", without_in_window)):
+            if (took := in_fresh_process(work, files)) is None:
+                continue
+            again = took["again"] + took.get("leaving out", 0)
+            table([f"50 MB with rubbish, in {where}", ""], [[name, f"{value:,.2f}"] for name, value in took.items()])
+            name = "from *Train Without These* to the finished run" + (", in the window" if "compared" in took else "")
+            record(name, "50 MB with rubbish, cl100k, 32,000", again, "s", "the training before", took["first"], "3 s")
+
+
 def large(chosen: argparse.Namespace) -> None:
     """The rules of documents and repeated lines on ten times as much text."""
     with texts(chosen, "mixed_100mb.txt") as (file,), tempfile.TemporaryDirectory() as folder:
@@ -94,4 +183,4 @@ def large(chosen: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    run_parts(parser(__doc__), mixed=mixed, each_rule=each_rule, large=large)
+    run_parts(parser(__doc__), mixed=mixed, each_rule=each_rule, trained_without=trained_without, large=large)
