@@ -231,8 +231,8 @@ class Commands(QObject):
         codes = languages_of_entries(tuple(entry.name for entry in mixed), tuple(sizes))
         corpus.set_weights(by_content(mixed, corpus.weights, [sizes.get(code or "") for code in codes]))
         others = [entry.name for entry, code in zip(mixed, codes, strict=True) if code is None]
-        kept = f" Of no language there, so with the same weight as before: {first_few(others, _NAMED)}." * bool(others)
-        jobs.tell(f"The sources say equally much, by the bytes of {texts.title}.{kept}")
+        kept = f" These keep their weights, as their names match no language there: {first_few(others, _NAMED)}."
+        jobs.tell(f"The sources say equally much, by the bytes of {texts.title}.{kept * bool(others)}")
 
     def play_sample(self, key: str) -> None:
         """Trains on a sample as `train_sample` does; the first time, so slowly that one can watch."""
