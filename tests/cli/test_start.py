@@ -182,11 +182,11 @@ from types import ModuleType
 from tokstudio.cli import main
 app = ModuleType("tokstudio.gui.app.app")
 def run(files, *, claim, **options):
-    from tokstudio.core.text import languages
-    from tokstudio.gui.style import theme
+    from tokstudio.core.formats.loading import load
+    from tokstudio.gui.style.theme import Theme
     claim.release()
-    assert "PySide6.QtCore" in sys.modules
-    return int(any(module.__file__ in linecache.cache for module in (languages, theme)))
+    files = [sys.modules[loaded.__module__].__file__ for loaded in (load, Theme)]
+    return int(any(file in linecache.cache for file in files))
 app.run = run
 sys.modules[app.__name__] = app
 sys.exit(main(["--new-window"]))
