@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, EmptyError, TokStudioError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import count_text, first_few, in_units, printable, several
 from tokstudio.core.corpus.corpus import ONCE, Corpus, counted_sources_work
 from tokstudio.core.corpus.leaving_out import told_totals

@@ -7,7 +7,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from tokstudio.cli.results import Exports
 from tokstudio.cli.tokenizers import load_tokenizer, load_tokenizer_or_run
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.surgery.join import join_work
 from tokstudio.core.surgery.prune import prune_work, tokens_of_scripts_work

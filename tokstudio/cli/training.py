@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
@@ -41,6 +41,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import count_text, in_units, percent_text, several, shown
 from tokstudio.core.comparison.table import aligned
 from tokstudio.core.corpus.corpus import ONCE, Corpus

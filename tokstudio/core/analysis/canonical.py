@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import log10, prod
 from typing import Literal
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

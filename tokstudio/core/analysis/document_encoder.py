@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer, SimpleTokenizer
 from tokstudio.core.base.progress import Progress, Work, part_of
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.source import Source, groups
 from tokstudio.core.pretokenization.patterns import NONE, splitter
 from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, pairwise
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.pretokenization.patterns import splitter
 from tokstudio.core.pretokenization.preparation import PreparedText
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial

@@ -12,7 +12,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, is_dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder, docu
 from tokstudio.core.analysis.reachability import reachability_work
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.progress import Progress, Work, part_of
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, by_entry
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, several
 from tokstudio.core.formats.common.spelling import isolating_pattern
 from tokstudio.core.model.settings import SETTINGS

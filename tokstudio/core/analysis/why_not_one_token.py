@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -15,6 +14,7 @@ from tokstudio.core.analysis.encoding_steps import State, Steps
 from tokstudio.core.analysis.why_this_merge import count_at_end_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import count_text, quoted_bytes, several
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.sampling import blocks_work

@@ -7,7 +7,7 @@ The engine repeats the run's earlier merges, and all pairs are counted once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import nlargest
 from itertools import chain
 from math import isnan
@@ -25,6 +25,7 @@ from tokstudio.core.algorithms.common.symbols import huggingface_order
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import count_text, several, size_of_memory
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.algorithms import TIE_BREAKS, ParityAware, Picky, TieBreak

@@ -19,11 +19,11 @@ import time
 import zlib
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 
 #: The ending of projects, and of the hidden files of our own.
 SUFFIX = ".tokstudio"

@@ -7,8 +7,9 @@ The caller may pause, stop or look between two pieces; closing the generator can
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass
 from typing import TypeVar
+
+from tokstudio.core.base.records import dataclass
 
 T = TypeVar("T")
 

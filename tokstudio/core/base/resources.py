@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

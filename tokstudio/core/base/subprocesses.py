@@ -18,7 +18,7 @@ import threading
 import weakref
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -26,6 +26,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.machine import limit_memory
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 
 if TYPE_CHECKING:  # a child process does not need it
     from subprocess import Popen

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from zlib import crc32
 
@@ -20,6 +19,7 @@ from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer, Wor
 from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder, document_groups
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.comparison.texts import ComparedText
 
 PIECE = 1 << 16  # characters to change at once

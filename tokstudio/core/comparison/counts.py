@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, SimpleTokeniz
 from tokstudio.core.analysis.token_store import TokenCounts, TokenStore, uses_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.changed_texts import ChangedTokens, changed_tokens_work
 from tokstudio.core.comparison.numbers import NumberSplits, numbers_work

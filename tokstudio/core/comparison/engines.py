@@ -14,7 +14,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -28,6 +28,7 @@ from tokstudio.core.base.errors import ConfigError, FormatError, TokStudioError
 from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.subprocesses import is_bundle
 from tokstudio.core.base.wording import percent_text, several, shown, size_text
 from tokstudio.core.comparison.alignment import line_units_work

@@ -8,7 +8,7 @@ summaries of a column, are functions of arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from typing import Literal
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, SimpleTokenizer
 from tokstudio.core.analysis.token_store import TokenCounts
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.changed_texts import ChangedTokens, unknown_of
 from tokstudio.core.comparison.counts import Part, WordPieces

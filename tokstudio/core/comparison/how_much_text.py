@@ -7,12 +7,13 @@ The parts are held against the whole by the tokens that both find, and by held-o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from tokstudio.core.analysis.token_counts import measure_work
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text, size_text
 from tokstudio.core.comparison.table import MISSING
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow

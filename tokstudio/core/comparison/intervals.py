@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from tokstudio.core.analysis.baselines import AnyTokenizer
 from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder, document_groups
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, percent_text, several
 from tokstudio.core.comparison.alignment import lines_work
 from tokstudio.core.comparison.figures import gini, without_lines_of

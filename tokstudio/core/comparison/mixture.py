@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from tokstudio.core.algorithms.common.prepare_corpus import CountedText, check_c
 from tokstudio.core.analysis.token_store import uses_work
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, several, shown
 from tokstudio.core.comparison.parallel_set import ParallelSet, open_parallel_work
 from tokstudio.core.comparison.sizes import usual_sizes

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import BinaryIO, TypeVar
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import KEEP_WHOLE, READ_ANYWAY, BinaryError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, together
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.resources import resource
 from tokstudio.core.base.wording import first_few, several, shown
 from tokstudio.core.comparison.texts import how_read

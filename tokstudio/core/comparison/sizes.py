@@ -7,7 +7,6 @@ A smaller vocabulary is the same run with fewer merges, so no size needs another
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.tokenizer.counts_by_merge import counts_by_merge_work, why_not_by_merge

@@ -9,13 +9,13 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text, printable
 from tokstudio.core.comparison.figures import Better, Figure
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Generic, Literal, TypeVar
 
@@ -17,6 +17,7 @@ from tokstudio.core.analysis.baselines import AnyTokenizer
 from tokstudio.core.base.arrays import grown, read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.source import CountedWith, Source, groups
 from tokstudio.core.corpus.statistics import characters_work, lines_work
 from tokstudio.core.pretokenization.count_words import count_work

@@ -14,7 +14,6 @@ import json
 import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from numbers import Integral
 from pathlib import Path
@@ -29,6 +28,7 @@ from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.readers.columnar import sizes_of_parquet

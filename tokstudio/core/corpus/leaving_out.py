@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from tokstudio.core.base.arguments import several_of
 from tokstudio.core.base.arrays import narrowed
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, several, shown, size_text
 from tokstudio.core.corpus.marks import Gone, Marked, joined_marks, lines_of
 from tokstudio.core.corpus.readers.files import Budget, TextStore

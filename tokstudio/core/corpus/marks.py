@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import power_of_two, read_only
 from tokstudio.core.base.machine import free_memory
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.source import Source, WithSources
 
 # --- What is found, and what is gone ----------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.marks import Gone, Marked, Seen, TooManyHashesError
 from tokstudio.core.corpus.readers.files import Budget, TextStore
 from tokstudio.core.corpus.source import WithSources, groups

@@ -7,7 +7,6 @@ What `RULES` has of each rule: whether documents or lines go, its test, and its 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -17,6 +16,7 @@ from tokstudio.core.base.arguments import several_of
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, shown
 from tokstudio.core.corpus.marks import (
     LINES,

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.experiment.reading import ExperimentSource, ExperimentTexts, LeftOutStep, shown_path

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +16,7 @@ from typing import Any, cast
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, shown
 from tokstudio.core.corpus.corpus import ONCE, check_weight
 from tokstudio.core.corpus.readers.contents import Reading

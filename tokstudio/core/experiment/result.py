@@ -8,13 +8,14 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError, FormatError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import quoted_bytes, safe_name, shown
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.readers.files import read_file_work

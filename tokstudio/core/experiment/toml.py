@@ -12,10 +12,11 @@ import re
 import tomllib
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
 
 LARGEST = 1 << 24  # bytes: a list of base tokens is the longest part of a file

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, printable, safe_name
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.leaving_out import LeavingOut

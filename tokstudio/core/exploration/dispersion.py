@@ -8,14 +8,13 @@ numbers of tokens.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.exploration.corpus_tokens import CorpusTokens, Ids, UsesByDocument
 from tokstudio.core.model.tokens import order_of_merges
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

@@ -7,7 +7,6 @@ To these rules comes one that needs a tokenizer, `owners`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -17,6 +16,7 @@ from tokstudio.core.analysis.baselines import ByteTokenizer
 from tokstudio.core.analysis.document_encoder import document_groups
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.marks import Marked
 from tokstudio.core.corpus.rules import RULES, marks_work

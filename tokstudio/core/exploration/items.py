@@ -8,7 +8,6 @@ one part in each thread at a time, whose tables take at most 256 MB each.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -21,6 +20,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.exploration.corpus_tokens import CorpusTokens, Ids
 from tokstudio.core.exploration.dispersion import DOCUMENT_UNIT, LEAST_DOCUMENTS, PIECE_UNIT, PIECES, Dispersion

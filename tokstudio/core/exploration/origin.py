@@ -3,13 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import document_place

@@ -12,7 +12,6 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -24,6 +23,7 @@ from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import blocks_work

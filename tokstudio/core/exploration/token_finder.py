@@ -9,7 +9,7 @@ which may differ only where a merge depends on text that is farther away.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration.finders import HITS, NOTHING, HitBatch
 from tokstudio.core.pretokenization.patterns import NONE, cut, splitter

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.exploration.items import Items, RunCounts, count_runs_work, mark_runs_work
 from tokstudio.core.pretokenization.word_table import MOST_WORDS
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer

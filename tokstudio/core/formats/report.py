@@ -6,11 +6,11 @@ from __future__ import annotations
 import platform
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import count_text, first_few, in_units, percent_text, several, shown
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.corpus.leaving_out import told_totals

@@ -6,11 +6,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.resources import resource
 
 # --- Markdown as HTML: the part of Markdown that the pages of the guide use -------------------------------------------

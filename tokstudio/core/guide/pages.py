@@ -7,10 +7,10 @@ import base64
 import html
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.resources import resource, sample_text
 from tokstudio.core.comparison.figures import FIGURES, Figure
 from tokstudio.core.guide.glossary import glossary_text, plain_text, slug, to_html

@@ -6,12 +6,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import PurePath
 from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
 from tokstudio.core.hub.names import check_revision, is_repository
 

@@ -7,11 +7,11 @@ import signal
 import sys
 import threading
 from contextlib import closing
-from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
 from tokstudio.core.base.errors import FormatError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.subprocesses import ChildProcess, ParentProcess, ProcessEnded, Refused, end_with_parent
 from tokstudio.core.hub.addresses import without_secrets
 from tokstudio.core.hub.names import TIKTOKEN, Name

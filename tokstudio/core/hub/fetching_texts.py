@@ -6,12 +6,13 @@ A child process that runs `core.corpus.remote.serving` does it.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.hub.addresses import HUB, PACKAGES, WEB, Address
 from tokstudio.core.hub.fetching import answer_work
 from tokstudio.core.hub.kept_texts import KeptText, TextRequest, kept_at, kept_for, make_folder

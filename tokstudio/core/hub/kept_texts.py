@@ -9,13 +9,14 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.leftovers import remove_of_ended
 from tokstudio.core.base.private_folders import cache_folder, make_private
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.hub.addresses import Address
 

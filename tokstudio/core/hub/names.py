@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Final, Literal
 from urllib.parse import unquote, urlsplit
 
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
 
 Source = Literal["hf", "tiktoken"]

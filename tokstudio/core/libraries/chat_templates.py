@@ -8,12 +8,12 @@ Jinja's sandbox, with a limit of memory; here it is ended when it takes too long
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.subprocesses import ChildProcess, ProcessEnded
 from tokstudio.core.base.wording import shown
 

@@ -11,7 +11,7 @@ import json
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.machine import share_for_libraries
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.subprocesses import ChildProcess, ProcessEnded
 from tokstudio.core.libraries.server import (
     NO_MEMORY,

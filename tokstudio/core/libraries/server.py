@@ -15,12 +15,12 @@ import re
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.subprocesses import ParentProcess, Refused, ended_with_parent
 
 _WORD = re.compile(r"\w")

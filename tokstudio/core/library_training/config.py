@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, cast
 
 from tokstudio.core.base.errors import ConfigError, Faults
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.settings import ALGORITHM_TITLES, LIBRARY_ALGORITHMS, LibraryAlgorithm

@@ -7,7 +7,6 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +17,7 @@ from tokstudio.core.algorithms.common.prepare_corpus import valid_work
 from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
 from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Work, finish, part_of
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source, document_ends, entries, groups, in_text_order, texts_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from math import isfinite
 from numbers import Integral, Real
@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, Faults
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several, shown, value_text
 from tokstudio.core.model.columns import (
     CHOSEN_BY,

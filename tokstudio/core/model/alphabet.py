@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.model.settings import Base
 

@@ -9,8 +9,9 @@ are. It loads no NumPy, so that the command line can list the algorithms at once
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from tokstudio.core.base.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

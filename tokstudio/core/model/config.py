@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property, lru_cache, partial
 from types import MappingProxyType
 from typing import cast, get_args
 from unicodedata import category
 
 from tokstudio.core.base.errors import ConfigError, Faults
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.model.algorithms import (
     ALGORITHMS,

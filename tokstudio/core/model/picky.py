@@ -8,12 +8,11 @@ that stays. A removed part that stood nowhere any more has 0.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
+from tokstudio.core.base.records import dataclass
 
 #: Columns of the rows.
 RESULT, REPLACED, LEFT_GONE, RIGHT_GONE = range(4)

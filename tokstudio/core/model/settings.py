@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, cast, get_args
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.model.algorithms import ALGORITHMS, ALPHA, MAX_WORDS, THRESHOLD, WINDOW, Algorithm, TieBreak
 

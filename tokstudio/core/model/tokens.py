@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from operator import eq
 from typing import Any, Literal, cast, overload
@@ -21,6 +20,7 @@ from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.text.unicode_classes import LETTER, classes
 from tokstudio.core.text.utf8 import is_utf8
 

@@ -8,12 +8,12 @@ runs first, then joins them by rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 
 #: The bit of a token in a run; and what stands between two texts, as in `kernels.word_runs`.
 ALONE, BREAK = np.uint32(1 << 31), (1 << 31) - 1

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -20,6 +20,7 @@ from tokstudio.core.base.arrays import grown, read_only
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.machine import free_memory, processors
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.counts_file import SourceTotals
 from tokstudio.core.corpus.open_sources import read_work

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.counts_file import CountedRows, SourceTotals, write_counted_rows_work
 from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.pretokenization.word_table import Joined, Partitions, Rows, TableBuilder, TablePart, sorted_work

@@ -7,7 +7,7 @@ import errno
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Any, BinaryIO, NamedTuple
@@ -20,6 +20,7 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.private_folders import TemporaryFolder, remove_left_folders
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 
 # Words looked up at once: their data stays in the processor's cache.
 MOST_WORDS = 1 << 16

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.readers.contents import Reading

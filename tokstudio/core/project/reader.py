@@ -8,7 +8,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE
 from tokstudio.core.corpus.open_sources import read_again_work
 from tokstudio.core.corpus.source import DOCUMENTS, CountedWith, Source, document_ends, mixture_of

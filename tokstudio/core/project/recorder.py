@@ -16,7 +16,7 @@ import stat
 import threading
 import time
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from tokstudio.core.base.atomic_files import write_fault
 from tokstudio.core.base.errors import FormatError, TokStudioError
 from tokstudio.core.base.leftovers import SUFFIX
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.model.algorithms import COLUMNS
 from tokstudio.core.model.columns import MergeColumn
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run

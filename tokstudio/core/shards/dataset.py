@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -17,6 +17,7 @@ from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name
 from tokstudio.core.base.errors import CorpusError, FormatError
 from tokstudio.core.base.leftovers import recover_work
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, several, size_text
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.folders import Fetching, Folder

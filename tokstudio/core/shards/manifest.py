@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TypeVar, cast
@@ -16,6 +16,7 @@ import numpy as np
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import FormatError, TokStudioError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.formats.ids import npy_header

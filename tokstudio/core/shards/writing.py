@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.atomic_files import StagedFiles, write_fault
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.base.wording import several
 from tokstudio.core.formats.ids import npy_header

@@ -7,7 +7,7 @@ Each text is encoded once, with all new merges; `counts_by_merge` gives its toke
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
 from tokstudio.core.analysis.document_encoder import DocumentEncoder, document_groups
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text, shown
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.sampling import LEAST_BLOCKS, check_lines_work, in_use

@@ -10,7 +10,6 @@ import io
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.formats.common.text_readers import read_whole
 from tokstudio.core.formats.known_formats import FORMATS

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 from tokstudio.core.teaching.naive import Recipe, Ties

@@ -11,7 +11,6 @@ import heapq
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice, pairwise
 from typing import Literal
@@ -20,6 +19,7 @@ import numpy as np
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.pretokenization.custom_regex import compile_expression
 from tokstudio.core.pretokenization.patterns import REGEX, splitter
 from tokstudio.core.text.byte_level import to_characters

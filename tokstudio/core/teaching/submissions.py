@@ -17,11 +17,11 @@ import re
 import reprlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.teaching.spellings import Merge, Part, Row, check_number, merges_in, rows_of_lines
 from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer

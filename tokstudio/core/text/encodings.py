@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from encodings import normalize_encoding
 from typing import Protocol
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import READ_ANYWAY, BinaryError, ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.text.utf8 import to_utf8
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
 from tokstudio.core.libraries.chat_templates import ChatRenderer
 from tokstudio.core.model.alphabet import BYTES, LARGEST_ID, Alphabet, frozen_ids, missing_byte

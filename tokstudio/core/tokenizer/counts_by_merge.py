@@ -7,7 +7,6 @@ once, with all merges; its tokens are then split again from the last merge to th
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

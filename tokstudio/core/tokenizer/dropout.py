@@ -7,7 +7,6 @@ Provilkov, Emelianenko and Voita (2020), "BPE-Dropout: Simple and Effective Subw
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.model.tokens import whole_number
 from tokstudio.core.pretokenization.patterns import splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain
 from typing import Any
@@ -16,6 +15,7 @@ from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.word_runs import BREAK, Joining
 from tokstudio.core.pretokenization.patterns import NONE, cut, splitter, word_ends

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish, part_of
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.source import groups
 from tokstudio.core.libraries.client import LibraryProcess
 from tokstudio.core.libraries.server import TITLES, Answers, Decode, Encode, LibraryName, Open

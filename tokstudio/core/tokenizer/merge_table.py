@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import power_of_two, read_only
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.model.alphabet import Alphabet
 
 _MOST_NODES = 1 << 24

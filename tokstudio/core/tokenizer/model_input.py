@@ -7,7 +7,6 @@ The rules are those of transformers, whose settings the files of a tokenizer hol
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, TypedDict, cast
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.arguments import told, whole_number
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.text.utf8 import is_utf8

@@ -3,13 +3,14 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.model.alphabet import LARGEST_ID
 
 #: What was done. "extended": merges were added after the old ones, by training or from another tokenizer. "pruned":

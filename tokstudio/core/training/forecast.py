@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log, log2, sqrt
 
 import numpy as np
@@ -16,6 +16,7 @@ from tokstudio.core.algorithms.common.progress_estimate import falls_of, further
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.machine import free_memory, processors
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import size_of_memory
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.sampling import LARGEST_BLOCK, check_lines_work, sample_in_one

@@ -18,7 +18,6 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
@@ -27,6 +26,7 @@ import platformdirs
 from PySide6.QtCore import QLockFile, QObject, Signal
 
 from tokstudio.core.base.private_folders import private_opener
+from tokstudio.core.base.records import dataclass
 from tokstudio.gui.window.about import start_line
 
 _log = logging.getLogger(__name__)

@@ -18,7 +18,6 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.base.private_folders import make_private, runtime_folder, temporary_folder
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.hub.names import place_of
 
 _log = logging.getLogger(__name__)

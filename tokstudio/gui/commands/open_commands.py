@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.experiment.loading import is_experiment

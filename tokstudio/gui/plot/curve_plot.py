@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import shiboken6
@@ -13,6 +12,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QWidget
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.gui.plot.content import Content, Curve, draw_legend, legend_width
 from tokstudio.gui.plot.labels import Mark, PlotLabels, draw_marks
 from tokstudio.gui.plot.plot_view import PlotView

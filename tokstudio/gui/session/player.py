@@ -8,10 +8,10 @@ how many merges lie between two states.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.gui.session.common.run_list import RunList
 from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.state.run import StudioRun

@@ -6,7 +6,6 @@ By default, `QSettings` would write to the registry or to a folder that tests ca
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -14,6 +13,7 @@ import platformdirs
 from PySide6.QtCore import QByteArray, QObject, QSettings, Signal
 
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.model.settings import TIE_RULES
 from tokstudio.core.pretokenization.patterns import NAMES
 

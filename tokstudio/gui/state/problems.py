@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from tokstudio.core.base.errors import KEEP_WHOLE, READ_ANYWAY, READ_AS_TEXT, BinaryError, TokStudioError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import printable
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError

@@ -7,7 +7,7 @@ It belongs to the GUI thread. Every pane reads it; only its own methods change i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tokstudio.core.algorithms.common.from_tokenizer import check_start, start_of
 from tokstudio.core.algorithms.common.prepare_corpus import PreparedCorpus
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import printable, several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source

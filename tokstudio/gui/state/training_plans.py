@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 
 from tokstudio.core.algorithms.common.languages import text_of_each
 from tokstudio.core.algorithms.common.prepare_corpus import CountedText
 from tokstudio.core.base.errors import ConfigError, TokStudioError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, shown
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE, Corpus
 from tokstudio.core.corpus.sampling import in_use

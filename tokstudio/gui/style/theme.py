@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
@@ -17,6 +16,7 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplicati
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QStyleFactory, QWidget
 from shiboken6 import isValid
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.gui.style.style_sheet import image_folders, style_sheet
 
 Mode = Literal["system", "light", "dark"]

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import takewhile, zip_longest
 from time import monotonic
 
@@ -27,6 +26,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import row_of
 from tokstudio.core.exploration.search import Hit, Search

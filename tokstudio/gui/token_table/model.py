@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens

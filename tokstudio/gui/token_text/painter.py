@@ -6,13 +6,12 @@ See also `rows.py` for the layout, and `token_view.py` for the selection and the
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QPainter, QPen
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.gui.style.theme import Palette
 from tokstudio.gui.token_text.blocks import TokenBlocks
 from tokstudio.gui.token_text.rows import PADDING, PieceBox

@@ -10,7 +10,6 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QTextLayout, QTextLine, QTextOption
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.gui.token_text.spelling import ENDS_ROW, PLAIN, SPECIAL, Kind, PieceTable, describe, standing
 
 # --- The visual positions of the pieces of a row, with right-to-left text from right to left --------------------------

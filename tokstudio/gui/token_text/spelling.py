@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several_whole, whole_text
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.gui.state.run import StudioRun

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from PySide6.QtCore import SignalInstance
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES
 from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.model.run import NOTHING_LEFT

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QCursor, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QAbstractButton, QMainWindow, QWidget
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.training.forecast import fitting_merges

@@ -7,7 +7,6 @@ In all but the slider, the mouse wheel works only with the focus.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QLocale, QSignalBlocker, QSize, Qt, QTimer, Signal
@@ -27,6 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme, pad_spin_box
 from tokstudio.gui.widgets.labels import guarded_painter, named

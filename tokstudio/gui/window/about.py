@@ -9,7 +9,6 @@ import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.resources import resource
 from tokstudio.core.base.subprocesses import is_bundle
 from tokstudio.gui.style.icons import icon

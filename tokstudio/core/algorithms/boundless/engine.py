@@ -10,7 +10,7 @@ of a supermerge that was taken.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.arrays import grown, in_four_bytes
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work, part_of
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import Forbidden, TrainingConfig
 from tokstudio.core.model.run import max_merges

@@ -7,7 +7,7 @@ It imports no compiled loops, so that settings can be checked before these are l
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from tokstudio.core.algorithms.common.prepare_corpus import PreparedCorpus
 from tokstudio.core.algorithms.common.progress_estimate import MergingProgress
 from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.columns import Columns

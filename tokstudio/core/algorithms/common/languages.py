@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
@@ -15,6 +15,7 @@ import numpy as np
 from tokstudio.core.algorithms.common.units import Languages
 from tokstudio.core.base.arrays import in_eight_bytes
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, entries

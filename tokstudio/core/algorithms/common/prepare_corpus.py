@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError, MissingCharacterError
 from tokstudio.core.base.progress import Progress, Work, together
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
 from tokstudio.core.corpus.sampling import hold_out_work

@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.model.config import TrainingConfig
 
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from tokstudio.core.algorithms.bpe.engine import PairEngine
 from tokstudio.core.algorithms.common.engines import Allows, ChosenMerges, Room
 from tokstudio.core.algorithms.common.units import Languages, Units
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.kernels import parity
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.parity import LanguageChoice, count_by_language, language_to_choose, merge_by_language

@@ -8,7 +8,7 @@ tenths of the candidates (Efron and Tibshirani 1993).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.machine import in_threads, processors
 from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, percent_text, several, shown, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, by_entry

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import size_of_memory
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.kernels.pair_history import (

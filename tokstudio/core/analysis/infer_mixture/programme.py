@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from tokstudio.core.analysis.infer_mixture.pair_counts import PairRecords
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.kernels.pair_history import find_violations
 
 PER_BYTES = 1000  # counts are for so many bytes of a text, where the solver's tolerance of 1e-7 is small

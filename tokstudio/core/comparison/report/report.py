@@ -7,7 +7,6 @@ import hashlib
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
@@ -19,6 +18,7 @@ from tokstudio.core.analysis.token_store import hash_work
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text, several, shown
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.engines import OURS, EngineTable

@@ -7,11 +7,11 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from tokstudio.core.base.errors import READ_ANYWAY, BinaryError, CorpusError, TokStudioError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.compression import Stream, refuse_bomb
 from tokstudio.core.corpus.readers.streams import Peekable

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import blake2b
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.corpus.readers.contents import Reading

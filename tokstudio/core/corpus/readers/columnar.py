@@ -7,11 +7,12 @@ import io
 import struct
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, BinaryIO
 
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.corpus.readers.collect import Collector
 from tokstudio.core.corpus.readers.compression import refuse_bomb

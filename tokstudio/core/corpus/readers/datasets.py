@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import BinaryIO, cast
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import READ_AS_TEXT, CorpusError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.readers import kinds
 from tokstudio.core.corpus.readers.collect import Collector

@@ -8,7 +8,6 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.json_depth import is_too_deep
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.corpus.readers.collect import NO_VALUE, Collector
 from tokstudio.core.corpus.readers.compression import Stream

@@ -6,12 +6,12 @@ from __future__ import annotations
 import csv
 import json
 import re
-from dataclasses import dataclass
 from pathlib import PurePath
 
 import numpy as np
 
 from tokstudio.core.base.json_depth import is_too_deep
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.text.encodings import binary_kind
 
 # Every kind, by the name that is shown.

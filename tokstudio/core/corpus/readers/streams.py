@@ -7,7 +7,6 @@ import codecs
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,6 +15,7 @@ import numpy as np
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError, EmptyError
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.readers.compression import MAGIC_BYTES, Decompressed, Stream, compression_of
 from tokstudio.core.corpus.readers.files import refuse_irregular
 from tokstudio.core.text.encodings import MARKS, SAMPLE, detect

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.remote.files import RemoteFile
 
 MOST_SHARDS = 64

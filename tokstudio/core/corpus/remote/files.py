@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeVar, cast
 
 from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import printable
 from tokstudio.core.hub.replacements import CUT
 

@@ -7,11 +7,11 @@ import errno
 import fnmatch
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.base.wording import first_few, shown
 from tokstudio.core.corpus.readers.kinds import suffix_of

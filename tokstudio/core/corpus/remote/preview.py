@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.readers.contents import Column, Contents
 from tokstudio.core.hub.addresses import Address
 from tokstudio.core.hub.fetching_texts import ShownText, ShowText, ask_work

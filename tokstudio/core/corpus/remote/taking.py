@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.base.wording import safe_name, several
 from tokstudio.core.corpus.readers import kinds

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.model.file_settings import ROLES
 from tokstudio.core.pretokenization.preparation import Preparation
 

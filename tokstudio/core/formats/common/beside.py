@@ -12,13 +12,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import cast
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, several, shown
 from tokstudio.core.formats.common.added_tokens import AddedToken, Adding
 from tokstudio.core.formats.common.library_classes import LibraryClass, class_of, library_class

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 from codecs import BOM_UTF8
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 
 _LARGEST = 1 << 23
 _END = "<|endoftext|>"

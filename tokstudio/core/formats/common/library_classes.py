@@ -9,8 +9,9 @@ compare this with the library.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, cast
+
+from tokstudio.core.base.records import dataclass
 
 _SHORT = ("bos", "eos", "sep", "cls", "unk", "pad", "mask")
 

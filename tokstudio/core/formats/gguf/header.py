@@ -9,7 +9,6 @@ from __future__ import annotations
 import stat
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NamedTuple, NoReturn, Self
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.text_readers import why_not
 from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer

@@ -7,9 +7,10 @@ Names, expressions and what they imply are those of `src/llama-vocab.cpp` of lla
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.pretokenization.custom_regex import covered
 from tokstudio.core.pretokenization.patterns import known_name
 

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, shown
 from tokstudio.core.formats.common.added_tokens import named_roles
 from tokstudio.core.formats.common.format import not_prepared

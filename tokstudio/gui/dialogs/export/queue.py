@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject, Signal
 from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name, write_files
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.formats.common.format import Fit, Format
 from tokstudio.core.formats.common.proof import closed_gaps

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from tokstudio.core.base.progress import Progress
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import size_text
 from tokstudio.gui.session.common.jobs import Jobs, LatestJob
 from tokstudio.gui.state.problems import problem_of

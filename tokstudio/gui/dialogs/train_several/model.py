@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from PySide6.QtCore import QModelIndex, QObject, Qt
 from PySide6.QtGui import QFont
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.settings import SETTINGS, SettingColumn

@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.comparison.alignment import cut_work
 from tokstudio.core.comparison.differences import Differences, diff_work
 from tokstudio.core.corpus.source import Source

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -23,6 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text, printable
 from tokstudio.core.comparison.table import TRAINED
 from tokstudio.gui.panes.compare.matrix import MatrixContent

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -13,6 +12,7 @@ from PySide6.QtGui import QAction, QFont
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.comparison.alignment import CutText
 from tokstudio.core.comparison.engines import OURS, DifferentLine, EngineTable, OpenedFiles, engines_work
 from tokstudio.core.corpus.source import Source

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -18,6 +17,7 @@ from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.comparison.alignment import cut_work, difference, line_text, lines_work, tokens_of_lines_work
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.core.corpus.source import Source

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,6 +16,7 @@ from tokstudio.core.analysis.reachability import REACHED
 from tokstudio.core.analysis.token_index import describe_token
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text, several
 from tokstudio.core.comparison.vocabularies import NO_SCRIPT, Vocabularies, vocabularies_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QStyle, QStyledItemDelegate, QStyl
 from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, SimpleTokenizer, WordTokenizer
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.counts import ids_of_each_work, in_running_text_work
 from tokstudio.core.comparison.texts import ComparedText, in_running_text

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text, several, several_whole, size_text, whole_text
 from tokstudio.core.comparison.alignment import TextTokens
 from tokstudio.core.comparison.sizes import PERCENTS, merges_for

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -12,6 +12,7 @@ from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QFontMetrics, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.training.curves import SourceCurves
 from tokstudio.gui.plot.content import OTHER_CORPUS, Curve, curve_pen, swatch

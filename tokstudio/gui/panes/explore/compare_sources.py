@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
@@ -15,6 +14,7 @@ from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QSizePolicy
 
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.exploration.exploration import Exploration

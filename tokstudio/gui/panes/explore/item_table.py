@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
@@ -16,6 +15,7 @@ from PySide6.QtGui import QFont
 
 from tokstudio.core.analysis.token_index import Texts, order_of_texts_work
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.gui.panes.explore.page import ExplorePage, ListRows, ListTable, widest_number
 from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable, table_work
 from tokstudio.gui.session.session import Session

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, cast
 
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QCheckBox, QHeaderView, QSizePolicy, QStyledItemDe
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text, several
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration.exploration import Exploration

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from PySide6.QtWidgets import QCheckBox
 
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.core.exploration.word_list import LEAST_RUN, LONGEST, Boilerplate

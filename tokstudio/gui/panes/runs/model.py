@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 from PySide6.QtGui import QFont
 
 from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import in_units, size_text, whole_text
 from tokstudio.core.comparison.alignment import TextTokens
 from tokstudio.core.comparison.table import SIGNS, TRAINED

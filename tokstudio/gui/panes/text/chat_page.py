@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -16,6 +15,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QSizePolicy, QVBoxLayout, QW
 from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few
 from tokstudio.core.libraries.chat_templates import ChatRenderer
 from tokstudio.core.model.file_settings import DEFAULT

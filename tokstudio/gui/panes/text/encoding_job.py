@@ -6,14 +6,13 @@ The result is compared with the text and checked by decoding.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.text.byte_level import CHARACTER_OF
 from tokstudio.core.text.utf8 import to_utf8

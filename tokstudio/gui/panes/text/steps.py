@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import QFrame
 from tokstudio.core.analysis.encoding_steps import Round, Rounds, Steps, prepared_steps_work, steps_work
 from tokstudio.core.analysis.why_not_one_token import WhyNot, why_not_one
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text, several
 from tokstudio.core.pretokenization.patterns import splitter
 from tokstudio.core.pretokenization.preparation import PreparedText

@@ -6,7 +6,6 @@ Computed on the page, once the token has not changed for a moment, from the corp
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isnan
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from PySide6.QtGui import QFont, QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text, several
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.corpus.source import document_place

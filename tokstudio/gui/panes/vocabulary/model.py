@@ -7,7 +7,7 @@ A job (`selection.py`) sorts and filters; until it ends, the rows stay.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer
 
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import in_units, percent_text
 from tokstudio.gui.panes.vocabulary import selection
 from tokstudio.gui.panes.vocabulary.spread import Spread

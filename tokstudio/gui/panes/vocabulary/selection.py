@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from tokstudio.core.analysis.reachability import REACHED
 from tokstudio.core.analysis.token_index import NOT_UTF8, WHITE_SPACE, TokenIndex
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.gui.panes.vocabulary.spread import Spread
 from tokstudio.gui.state.run_tokens import KINDS, RunTokens
 from tokstudio.gui.token_table.filters import LOOKS, MADE, SCRIPT, USES_STATES

@@ -7,7 +7,6 @@ Computed for all tokens at once, only when a column or a filter asks for it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.corpus.source import document_place
 from tokstudio.core.exploration.dispersion import DOCUMENT_UNIT, Dispersion

@@ -7,13 +7,13 @@ The core counts the pairs again, in the background. The merge is that of the cur
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge, why_work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import quoted_bytes
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.algorithms import TieBreak

@@ -7,7 +7,7 @@ Also keeps the record of each source for a project, computed once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -16,6 +16,7 @@ import numpy as np
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import BinaryError, CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import counted_sources_work
 from tokstudio.core.corpus.open_sources import read_again_work, read_otherwise_work, read_source, read_work
 from tokstudio.core.corpus.readers.contents import Reading

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -12,6 +11,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.comparison.vocabularies import vocabularies_work
 from tokstudio.core.corpus.corpus import Corpus

@@ -7,7 +7,6 @@ the list of runs, unless that has a run with the same weights already: then that
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
@@ -15,6 +14,7 @@ from PySide6.QtCore import QObject, Signal
 from tokstudio.core.algorithms.common.languages import why_no_languages
 from tokstudio.core.algorithms.common.prepare_corpus import CountedText, PreparedCorpus
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.algorithms import Boundless
 from tokstudio.core.model.config import TrainingConfig

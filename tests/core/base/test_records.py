@@ -1,0 +1,179 @@
+"""Dataclasses with late methods behave as those of the standard library."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import pickle
+import threading
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import FrozenInstanceError, asdict, field, fields, replace
+
+import pytest
+
+from tokstudio.core.base import records
+
+KINDS: list[Callable] = [dataclasses.dataclass, records.dataclass]
+
+
+def declared(dataclass):
+    """Classes of each kind that the program has, made with a decorator."""
+
+    @dataclass(frozen=True)
+    class Plain:
+        """A record."""
+
+        number: int
+        names: list[str] = field(default_factory=list)
+        note: str = field(default="none", compare=False, repr=False)
+
+        def __post_init__(self) -> None:
+            if self.number < 0:
+                raise ValueError("The number is negative.")
+
+    @dataclass(frozen=True)
+    class Heir(Plain):
+        """A record with one more field."""
+
+        size: int = 3
+
+    @dataclass(frozen=True, kw_only=True)
+    class Named:
+        """A record whose fields are named."""
+
+        number: int = 1
+        other: str
+
+    @dataclass(frozen=True, eq=False)
+    class Single:
+        """A record that equals only itself."""
+
+        number: int
+
+    @dataclass(frozen=True)
+    class Own:
+        """A record with methods of its own."""
+
+        number: int
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Own)
+
+        def __repr__(self) -> str:
+            return "own"
+
+    @dataclass(frozen=True, slots=True)
+    class Slots:
+        """A record with slots."""
+
+        number: int
+
+    @dataclass
+    class Changing:
+        """What may change."""
+
+        number: int
+
+    class Ordinary(Single):
+        """A subclass that is no dataclass."""
+
+    return Plain, Heir, Named, Single, Own, Slots, Changing, Ordinary
+
+
+def said(act):
+    """What an act gives, or the error that it raises."""
+    try:
+        return act()
+    except (TypeError, ValueError, AttributeError) as error:
+        return type(error), str(error)
+
+
+def told(dataclass):
+    """Everything that can be asked of the classes."""
+    Plain, Heir, Named, Single, Own, Slots, Changing, Ordinary = declared(dataclass)
+    one, single = Plain(1, ["a"]), Single(1)
+    yield [repr(made) for made in (one, Heir(1, size=4), Named(other="b"), single, Own(1), Slots(1), Changing(1))]
+    yield one == Plain(1, ["a"], note="other"), one == Plain(2), one != Plain(1, ["a"]), one == Heir(1, ["a"])
+    yield single == Single(1), single == single, Own(1) == Own(2), Named(other="b") == Named(other="b")
+    yield hash(Named(other="b")) == hash(Named(other="b")), hash(Own(1)) == hash(Own(1)), hash(single) == hash(single)
+    yield said(lambda: hash(one)), said(lambda: hash(Changing(1)))
+    yield [str(inspect.signature(kind)) for kind in (Plain, Heir, Named, Single, Own)]
+    yield [kind.__match_args__ for kind in (Plain, Heir, Named, Single)]
+    yield [[each.name for each in fields(kind)] for kind in (Plain, Heir, Named, Single)]
+    yield repr(replace(one, number=5)), asdict(Heir(1, ["c"])), repr(deepcopy(one)), one.names is deepcopy(one).names
+    yield [kind.__init__.__qualname__.rpartition(".")[2] for kind in (Plain, Heir)]
+    yield [kind.__dataclass_params__.frozen for kind in (Plain, Heir, Named, Single, Slots, Changing)]
+    for wrong in (lambda: Plain(), lambda: Plain(-1), lambda: Named(1), lambda: Plain(1, other=2), lambda: Own()):
+        yield said(wrong)
+    for frozen in (one, Heir(1), single, Slots(1)):
+        yield said(lambda frozen=frozen: setattr(frozen, "number", 2))
+        yield said(lambda frozen=frozen: delattr(frozen, "number"))
+    yield said(lambda: setattr(one, "unknown", 2)), said(lambda: setattr(Changing(1), "number", 2))
+    ordinary = Ordinary(1)
+    yield said(lambda: setattr(ordinary, "number", 2)), said(lambda: setattr(ordinary, "more", 2)), vars(ordinary)
+    match one:
+        case Plain(number, names):
+            yield number, names
+
+
+def test_they_behave_as_those_of_the_standard_library():
+    usual, late = (list(told(kind)) for kind in KINDS)
+    assert late == usual
+    assert len(usual) > 20
+
+
+def test_the_methods_are_compiled_when_they_are_first_used():
+    Plain, _, _, Single, *_ = declared(records.dataclass)
+    assert {type(vars(Plain)[name]) for name in ("__init__", "__repr__", "__eq__", "__hash__")} == {records._Late}
+    made = Plain(1)
+    assert {type(vars(Plain)[name]) for name in ("__init__", "__repr__", "__eq__", "__hash__")} == {type(told)}
+    assert made == Plain(1)
+    assert isinstance(vars(Single)["__init__"], records._Late)
+
+
+@pytest.mark.parametrize("first", KINDS)
+@pytest.mark.parametrize("second", KINDS)
+def test_classes_of_both_kinds_inherit_from_each_other(first, second):
+    @first(frozen=True)
+    class Base:
+        """A base."""
+
+        number: int
+
+    @second(frozen=True)
+    class Heir(Base):
+        """An heir."""
+
+        name: str = "x"
+
+    assert Heir(1) == Heir(1, "x") != Heir(2)
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'number'"):
+        Heir(1).number = 3
+    with pytest.raises(TypeError, match="non-frozen"):
+        second(type("Changing", (Base,), {}))
+
+
+@records.dataclass(frozen=True)
+class Kept:
+    """A record that a file can keep."""
+
+    number: int
+
+
+def test_a_record_is_pickled_and_made_in_many_threads_at_once():
+    made: list[Kept] = []
+    gate = threading.Barrier(8)
+
+    def make() -> None:
+        gate.wait()
+        made.append(Kept(1))
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [Kept(1)] * 8
+    assert pickle.loads(pickle.dumps(made)) == made
