@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QSize
-from PySide6.QtGui import QColor, QFontMetricsF, QIcon, QPalette
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QIcon, QPalette
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QLabel, QMainWindow, QPushButton, QSpinBox, QWidget
 
 from tokstudio import __version__
 from tokstudio.core.base.errors import TokStudioError
@@ -15,6 +15,7 @@ from tokstudio.core.base.private_folders import cache_folder
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.style_sheet import style_sheet
 from tokstudio.gui.style.theme import DARK, LIGHT, Palette, Theme, monospace_font
+from tokstudio.gui.widgets.fields import restyle
 
 
 def luminance(colour: str) -> float:
@@ -164,6 +165,33 @@ def test_a_hidden_widget_with_a_font_of_its_own_has_the_new_size_when_it_is_show
         theme.set_text_size(20)
     hidden.show()
     assert hidden.font().pixelSize() == 20
+
+
+def test_a_hidden_widget_keeps_nothing_of_an_older_sheet(styled, qtbot):
+    theme = Theme("light")
+    theme.apply(styled)
+    window = QWidget()
+    qtbot.addWidget(window)
+    shown, hidden = (QLabel("text", window) for _ in range(2))
+    for label in (shown, hidden):
+        label.setProperty("role", "title")
+    window.show()
+    hidden.hide()
+    for change in (lambda: theme.set_text_size(20), lambda: theme.set_mode("dark"), lambda: theme.set_text_size(26)):
+        with qtbot.waitSignal(theme.settled):
+            change()
+        assert hidden.font() == shown.font(), "with the role"
+        assert hidden.palette() == shown.palette(), "with the role"
+    for label in (shown, hidden):
+        restyle(label, "role", "")
+    with qtbot.waitSignal(theme.settled):
+        theme.set_text_size(16)
+    hidden.show()
+    assert hidden.font().pixelSize() == 16
+    assert hidden.font().weight() == QFont.Weight.Normal
+    assert hidden.font() == shown.font(), "without it"
+    assert hidden.palette() == shown.palette(), "without it"
+    theme.set_mode("system")
 
 
 def test_the_sheet_uses_images_in_the_colours_of_the_palette(tmp_path, qapp):

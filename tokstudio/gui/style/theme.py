@@ -217,20 +217,19 @@ class Theme(QObject):
         unseen = self._unseen.among(widgets)
         left_out = set(unseen)
         seen = [widget for widget in widgets if widget not in left_out]
-        with _changed(unseen, _HAS_OWN_STYLE, True):
+        with _changed(unseen, _HAS_OWN_STYLE, True), _changed(unseen, _IS_POLISHED, False):
             # Qt takes four times as long to replace one sheet by another as to remove the first.
             with _changed(seen, _HAS_OWN_STYLE, True):
                 self._application.setStyleSheet("")
             self._application.setFont(font)
             self._application.setPalette(widget_palette(self.palette))
-            with _changed(unseen, _IS_POLISHED, False):
-                self._application.setStyleSheet(self.style_sheet)
+            self._application.setStyleSheet(self.style_sheet)
         self._unseen.style(unseen)
 
 
 # Qt sends no StyleChange event to a widget with a style of its own, so that it is not laid out for a temporary one.
 _HAS_OWN_STYLE = Qt.WidgetAttribute.WA_SetStyle
-# Qt does not give a new style to a widget that has none yet.
+# Qt takes no style from a widget that has none yet, and gives it none.
 _IS_POLISHED = Qt.WidgetAttribute.WA_WState_Polished
 
 # The style keeps the font of such a widget as it was before the style sheet, and would give it back that old one.
@@ -261,6 +260,9 @@ class _Unseen(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._waiting: dict[QWidget, None] = {}
+        # Qt knows what the others have of a sheet that was removed as long as any widget has one.
+        self._keeper = QWidget()
+        self._keeper.setStyleSheet("QWidget {}")
         self._timer = QTimer(self, interval=_PAUSE)
         self._timer.timeout.connect(self._style_some)
 
@@ -281,7 +283,8 @@ class _Unseen(QObject):
         self._timer.start()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched in self._waiting:
+        # In this order, as to look at an event takes longest.
+        if watched in self._waiting and event.type() == QEvent.Type.Show and isinstance(watched, QWidget):
             self._style(watched)
         return False
 
@@ -298,6 +301,8 @@ class _Unseen(QObject):
     def _style(self, widget: QWidget) -> None:
         del self._waiting[widget]
         if isValid(widget):
+            # This takes away what it has of the sheet before.
+            widget.style().unpolish(widget)
             widget.style().polish(widget)
             QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))
 
