@@ -187,3 +187,18 @@ def test_a_fork_of_a_tokenizer_from_a_file_moves_no_id(qtbot, session, theme, ma
     first = len(entry.tokenizer.tokens)
     assert made.merge_results.tolist() == [*range(256, 261), *range(first, first + 8)]
     assert verify(made).holds
+
+
+def test_the_last_new_token_in_sight_is_whole(qtbot, extending):
+    settled(qtbot, extending)
+    tokens = extending.view.tokens
+    tokens.setPlainText("\n".join(f"{number}  漢字 bbbb" for number in range(60)))
+    for height in range(100, 124, 3):
+        tokens.setFixedHeight(height)
+        room = tokens.viewport().height
+
+        def ends_whole(height=height, room=room) -> bool:
+            seen = [each for each in tokens._lines() if each[0] < room()]
+            return tokens.height() == height and len(seen) > 2 and seen[-1][1] <= room()
+
+        qtbot.waitUntil(ends_whole)

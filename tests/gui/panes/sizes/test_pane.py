@@ -167,3 +167,13 @@ def test_weighted_text_is_counted_in_tokens_and_not_in_thousandths(session, pane
     end = next(row for row in rows(pane) if row[NOTE].endswith("end"))
     assert end[RATIO] == f"{run.bytes_per_token(len(run)):.3f}"
     assert end[SAVED] == whole_text(run.log.tokens_before - run.log.tokens_at(len(run)), 1_000)
+
+
+@pytest.mark.parametrize("width", [560, 900])
+def test_the_note_below_the_table_is_whole(qtbot, pane, trained, width):
+    pane.resize(width, 420)
+    qtbot.waitUntil(lambda: pane.width() == width and pane.formulas.width() < width)
+    note = pane.formulas
+    assert note.isVisible()
+    assert note.text().endswith("Export can write the tokenizer at the playhead.")
+    qtbot.waitUntil(lambda: note.height() >= note.heightForWidth(note.width()))

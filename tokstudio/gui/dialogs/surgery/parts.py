@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QGridLayout, QLabel, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
@@ -16,6 +16,7 @@ from tokstudio.gui.session.common.jobs import Cancelled, LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.controls import WholeLines
 from tokstudio.gui.widgets.fields import Field
 from tokstudio.gui.widgets.labels import Caption, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, resize_on_screen, row
@@ -62,8 +63,8 @@ class EffectView(QWidget):
         self._grid.setColumnStretch(0, 1)
         self._labels: list[QLabel] = []
         self.heading, self.notes = paragraph_label("title"), paragraph_label("muted")
-        self.tokens = QPlainTextEdit(readOnly=True)
-        self.tokens.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.tokens = WholeLines(readOnly=True)
+        self.tokens.setLineWrapMode(WholeLines.LineWrapMode.NoWrap)
         self.tokens.setTabChangesFocus(True)
         flags = Qt.TextInteractionFlag
         self.tokens.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)

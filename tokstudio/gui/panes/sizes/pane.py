@@ -24,7 +24,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Number
-from tokstudio.gui.widgets.labels import ElidedLabel, TermLabel, named, paragraph_label, plain, set_word
+from tokstudio.gui.widgets.labels import TermLabel, named, paragraph_label, plain, set_word
 from tokstudio.gui.widgets.layouts import STRETCH, TallBody, column, row, set_tab_order, stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 from tokstudio.version import __version__
@@ -64,8 +64,8 @@ class SizesPane(Pane):
         self._model = SizesModel(theme, self)
         self._make_fields()
         # What limits the answer stands before it, and whole.
-        self.measured, self.answer, self.formulas = paragraph_label("muted"), paragraph_label(), ElidedLabel("muted")
-        self.formulas.setText(_FORMULAS)
+        self.measured, self.answer = paragraph_label("muted"), paragraph_label()
+        self.formulas = paragraph_label("muted", _FORMULAS)
         self.table = SizesTable("Sizes", self._model, theme, self._about)
         self.empty = EmptyState(_EMPTY)
         page = QWidget()
