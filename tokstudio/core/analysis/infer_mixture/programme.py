@@ -23,7 +23,7 @@ from tokstudio.core.kernels.pair_history import find_violations
 
 PER_BYTES = 1000  # counts are for so many bytes of a text, where the solver's tolerance of 1e-7 is small
 TOLERANCE = 1e-6  # what a count may be above its bound
-ROWS = 100  # added in a round
+ROWS = 30  # added in a round: with more, the solver takes longer where many pairs violate the order
 ITERATIONS = 1000  # of the solver, between two reports of progress
 _ROWS_OF_A_STEP = 10
 _RECORDS = 1 << 18  # looked at by one call
