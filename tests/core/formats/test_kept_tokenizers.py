@@ -159,10 +159,13 @@ def test_a_whole_file_of_something_else_is_replaced(reading, tmp_path):
     load(path)
     (kept,) = reading.kept
     whole = kept.read_bytes()
-    for other in (b"", b"{}", bytes(16) + b"[]", bytes(16) + b'{"base": "bytes"}', b"\x7f" * 64):
+    deep, no_token = b"[" * 200_000, whole[32:].replace(b'"extra_tokens": []', b'"extra_tokens": [[300, 1]]')
+    assert no_token != whole[32:]
+    others = (b"", b"{}", bytes(16) + b"[]", bytes(16) + b'{"base": "bytes"}', b"\x7f" * 64, bytes(16) + deep, no_token)
+    for other in others:
         kept_tokenizers.write_whole(kept, other)
         load(path)
-        assert kept.read_bytes() == whole, other
+        assert kept.read_bytes() == whole, other[:99]
 
 
 def test_small_and_huge_files_are_not_kept(reading, tmp_path, monkeypatch):

@@ -103,7 +103,7 @@ def _kept(file: Path) -> Tokenizer | None:
         return None
     try:
         tokenizer = Tokenizer.of(_unpacked(packed))
-    except (ValueError, OverflowError, KeyError, TypeError, ConfigError):
+    except (ValueError, OverflowError, LookupError, TypeError, AttributeError, RecursionError, ConfigError):
         return None
     note_use(file)
     return tokenizer
