@@ -8,11 +8,14 @@ import importlib
 import re
 import shlex
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import tokstudio
+from tests.core.corpus.remote.sets import parquet
+from tests.core.hub.local_hub import Hub, Repository, local_hub
 from tokstudio import cli
 from tokstudio.cli.arguments.parse import parse
 
@@ -45,6 +48,16 @@ def books(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def hub(books: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A hub on this computer, and an empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(books / "cache"))
+    monkeypatch.setattr("tokstudio.core.hub.kept_texts.cache_folder", lambda: books / "cache/tokstudio")
+    with local_hub(monkeypatch) as server:
+        monkeypatch.setenv("HF_HOME", str(books / "hf"))
+        yield server
+
+
 def test_the_examples_of_the_algorithm_are_true(monkeypatch):
     monkeypatch.chdir(ROOT)
     failed, tried = doctest.testfile(str(DOCS / "algorithm.md"), module_relative=False, encoding="utf-8")
@@ -58,7 +71,8 @@ def test_the_examples_of_the_python_page_are_true(books):
     assert failed == 0
 
 
-def test_the_examples_in_docstrings_are_true(books):
+def test_the_examples_in_docstrings_are_true(books, hub):
+    hub.repositories["datasets/mine/animals"] = Repository({"train.parquet": parquet(["the cat", "a dog"])})
     names = {name: getattr(tokstudio, name) for name in tokstudio.__all__ if name != "__version__"}
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()
     for name in names:
@@ -68,6 +82,7 @@ def test_the_examples_in_docstrings_are_true(books):
                 runner.run(example)
     assert runner.summarize(verbose=False).failed == 0
     assert runner.tries > 20
+    assert hub.asked, "by the example of Corpus.from_names"
 
 
 def test_the_python_page_has_every_public_name_once():

@@ -129,6 +129,11 @@ class Corpus:
         """Reads data sets of the Hugging Face Hub by their names, such as "HuggingFaceFW/fineweb-2:deu_Latn".
 
         A name is `OWNER/NAME[:CONFIG[/SPLIT]][@REVISION]`; arguments and errors are those of `from_files`.
+
+        Example:
+            >>> corpus = Corpus.from_names("mine/animals", sample_bytes=1_000_000)
+            >>> [bytes(corpus.sources[0].data), corpus.sources[0].documents]
+            [b'the cata dog', 2]
         """
         prefix = "hf:datasets/"
         several = [names] if isinstance(names, str) else names
