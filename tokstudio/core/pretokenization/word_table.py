@@ -82,7 +82,9 @@ class HashedWords:
     def _grow(self, length: int) -> None:
         """Grows the arrays that are full; a word of `length` must fit."""
         if 2 * (self._used + 1) > len(self._slots):
-            larger = np.zeros((2 * len(self._slots), self._slots.shape[1]), np.uint64)
+            # NumPy advises the system to use huge pages for `empty` from 4 MiB on, and not for `zeros`.
+            larger = np.empty((2 * len(self._slots), self._slots.shape[1]), np.uint64)
+            larger[:] = 0
             self._spread(larger)
             self._slots = larger
         if self._used + 2 > len(self._offsets):
