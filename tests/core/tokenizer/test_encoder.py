@@ -19,6 +19,7 @@ from tokstudio.core.kernels.encode import STATE_SIZE, encode_sequence
 from tokstudio.core.kernels.longest_match import ABOVE, BEFORE, LEAST, NO_TOKEN, TOKEN
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.patterns import NAMES
+from tokstudio.core.tokenizer.encoder import LONGEST
 from tokstudio.core.tokenizer.merge_table import MergeTable
 
 
@@ -167,6 +168,12 @@ def test_words_of_any_number_of_tokens_among_special_tokens(first_id, lowest, pa
     text = "<s><t><s>".join(["", *words, "", " ".join(words), ""])
     assert tokenizer.encode(text, "all") == expected
     assert tokenizer.encode_array(text, "all", 2).tolist() == expected
+    # Without special tokens: all words are known, then one is new, and words that are known follow.
+    for plain in (" ".join(words), " ".join([*words, "caacca", *words, "bbbabab"])):
+        spelled = [encode_slowly(word, pairs, results, byte_ids) for word in pieces(plain.encode(), expression)]
+        assert len(plain) > LONGEST, "short texts are looked up elsewhere"
+        for _ in range(2):
+            assert tokenizer.encode_array(plain, threads=1).tolist() == [token for word in spelled for token in word]
     numbers = {number: token for token, number in specials.items()}
     assert "".join(numbers.get(token) or tokenizer.decode([token]) for token in expected) == text
 

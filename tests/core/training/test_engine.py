@@ -322,7 +322,7 @@ def test_every_loop_is_compiled_for_one_set_of_types():
         "place_pairs index_pairs",
         "symbols": "lay_out_bytes measure_tokens lay_out_characters",
         "encode": "fill_pairs encode_sequence collect encode_words",
-        "known_words": "find_tokens spread_slots pack emit",
+        "known_words": "find_tokens spread_slots pack emit write_known",
         "documents": "scan_documents cut_specials",
         "words": "look_up spread add_up gather enter join_rows take_rows renumber weigh",
     }

@@ -29,7 +29,13 @@ HEAD, TAIL, NUMBER, PACKED, SLOT_SIZE = range(5)
 FEW, _ID_BITS = 3, 20
 _ID, _NUMBER_AT = (1 << _ID_BITS) - 1, FEW * _ID_BITS
 
-_BATCH = 1 << 8  # words whose slots are prefetched
+_ID_MASK, _SECOND_AT, _THIRD_AT, _AMOUNT_AT = (
+    np.uint64(number) for number in (_ID, _ID_BITS, 2 * _ID_BITS, _NUMBER_AT)
+)
+
+# Words whose slots are prefetched: a batch, or those that come next.
+_BATCH, _AHEAD = 1 << 8, 1 << 4
+_LAST_AHEAD = np.uint64(_AHEAD - 1)
 _SHORT = 16  # the least bytes of a word that is not its own key
 _LENGTH_AT = np.uint64(56)
 _LONG = np.uint64(0xFF << 56)
@@ -200,3 +206,79 @@ def emit(
                 out[total] = ids[k]
                 total += 1
     return total
+
+
+@njit(nogil=True, cache=True)
+def write_known(
+    data: Bytes,
+    start: int,
+    ends: Int64,
+    slots: UInt64,
+    offsets: Int64,
+    arena: Bytes,
+    packed: UInt64,
+    ids: NDArray[np.uint32],
+    id_offsets: Int64,
+    out: NDArray[np.uint32],
+    total: int,
+) -> tuple[int, int]:
+    """Writes the tokens of words up to the first that is not in the table; does what `find_tokens` and `emit` do.
+
+    That no word is added makes one pass of it, which is faster. All words of the table have tokens. The arguments are
+    those of the two loops.
+
+    Returns:
+        How many words were written, and the end of the tokens.
+    """
+    mask, n, at, ahead = np.uint64(len(slots) - 1), ends.size, start, 0
+    heads, tails, places = np.empty(_AHEAD, np.uint64), np.empty(_AHEAD, np.uint64), np.empty(_AHEAD, np.uint64)
+    # Of so many words ahead, the keys are known and the slots are prefetched.
+    while ahead < min(n, _AHEAD):
+        end = ends[ahead]
+        head, tail = _key(data, at, end)
+        slot = _slot(head, tail, mask)
+        heads[ahead], tails[ahead], places[ahead] = head, tail, slot
+        prefetch(slots, np.int64(slot) * SLOT_SIZE)
+        at = end
+        ahead += 1
+    for k in range(n):
+        place, end = np.uint64(k) & _LAST_AHEAD, ends[k]
+        head, tail, slot = heads[place], tails[place], places[place]
+        if ahead < n:
+            next_end = ends[ahead]
+            next_head, next_tail = _key(data, at, next_end)
+            next_slot = _slot(next_head, next_tail, mask)
+            heads[place], tails[place], places[place] = next_head, next_tail, next_slot
+            prefetch(slots, np.int64(next_slot) * SLOT_SIZE)
+            at = next_end
+            ahead += 1
+        if tail < _LONG:
+            while (slots[slot, TAIL] != tail or slots[slot, HEAD] != head) and slots[slot, TAIL] != 0:
+                slot = (slot + _ONE) & mask
+        else:
+            while slots[slot, TAIL] != 0:
+                number = slots[slot, NUMBER]
+                if slots[slot, HEAD] == head and slots[slot, TAIL] == tail:
+                    first, length = offsets[number], end - start
+                    if offsets[number + _ONE] - first == length and is_at(data, start, length, arena, first):
+                        break
+                slot = (slot + _ONE) & mask
+        few = slots[slot, PACKED]
+        if few == 0:
+            if slots[slot, TAIL] == 0:
+                return k, total
+            number = slots[slot, NUMBER]
+            few = packed[number]
+            slots[slot, PACKED] = few
+            if few == 0:
+                for i in range(id_offsets[number], id_offsets[number + _ONE]):
+                    out[total] = ids[i]
+                    total += 1
+        if few != 0:
+            # Always all of them; see `emit`.
+            out[total] = few & _ID_MASK
+            out[total + 1] = (few >> _SECOND_AT) & _ID_MASK
+            out[total + 2] = (few >> _THIRD_AT) & _ID_MASK
+            total += np.int64(few >> _AMOUNT_AT)
+        start = end
+    return n, total

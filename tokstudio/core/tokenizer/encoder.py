@@ -150,6 +150,10 @@ class Encoder:
             for ends, document in word_ends(self._splitter, text, at, stops):
                 if words.full:
                     words = KnownWords(self._whole_words)
+                if not behind[done:document].any():
+                    # Words that are known need one pass; from the first new one on, the rest is looked up.
+                    known, written = words.write_known(text, at, ends, out, written)
+                    at, ends = int(ends[known - 1]) if known else at, ends[known:]
                 values = words.look_up(text, at, ends)
                 if words.encoded < len(words):
                     for _ in self._encode_new_work(words):

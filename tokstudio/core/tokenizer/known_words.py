@@ -109,3 +109,16 @@ class KnownWords(HashedWords):
         pack(self._ids, self._id_offsets, self._packed_words, self.encoded, self._packed)
         self._packed_words = self.encoded
         return emit(values, self._packed, self._ids, self._id_offsets, out, at)
+
+    def write_known(
+        self, data: NDArray[np.uint8], start: int, ends: NDArray[np.int64], out: NDArray[np.uint32], at: int
+    ) -> tuple[int, int]:
+        """Writes the tokens of words up to the first that is not in the table.
+
+        All words of the table must be encoded. `data`, `start` and `ends` are as for `look_up`, `out` and `at` as for
+        `write_tokens`. Returns how many words were written, and the end of their tokens.
+        """
+        from tokstudio.core.kernels.known_words import write_known
+
+        words = read_only(data), start, read_only(ends), self._slots, self._offsets, self._arena
+        return write_known(*words, self._packed, self._ids, self._id_offsets, out, at)
