@@ -19,7 +19,7 @@ from tokstudio.cli import running
 from tokstudio.core.base import atomic_files
 from tokstudio.core.base.atomic_files import StagedFiles
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.experiment.result import merges_files
+from tokstudio.core.experiment.experiment import merges_files
 from tokstudio.core.model.algorithms import ALGORITHMS
 from tokstudio.core.model.settings import LIBRARY_ALGORITHMS
 from tokstudio.core.training.trainer import Trainer
@@ -194,6 +194,29 @@ def test_a_check_tells_the_first_difference_and_writes_nothing(run, experiment, 
     files.pop(tmp_path / "e.merges")
     files[tmp_path / "other.txt"] = Path("other.txt").read_bytes()
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
+
+
+@pytest.mark.parametrize("variants", [False, True])
+def test_the_folder_of_an_experiment_may_be_its_text(run, write, variants):
+    """What a run reads must not be what it has written."""
+    for number in range(3):
+        write(f"text-{number}.txt", f"the cat sat on the mat {number}\n" * 30)
+    of_variants = '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\nmin_frequency = 3\n' if variants else ""
+    said = "[[variant.export]]" if variants else "[[export]]"
+    export = f'{said}\nformat = "huggingface"\npath = "made"\n[[leave_out]]\nlists = ["left.csv"]\n'
+    write("e.toml", f'experiment = 1\n[settings]\nvocabulary_size = 262\n{of_variants}{export}[[source]]\npath = "."\n')
+    write("left.csv", "source,document\n")
+    run(0, "run e.toml", says="of the experiment")
+    assert [path.name for path in Path("made").iterdir()]
+    names = [source.name for source in load_experiment("e.toml").corpus().sources]
+    assert names == [f"text-{number}.txt" for number in range(3)]
+    run(0, "run --check e.toml")
+    run(0, "run e.toml --force", says="The result is the same as before")
+    for merges in Path().glob("*.merges"):
+        merges.unlink()
+    assert run(0, "run --check e.toml").out.startswith("The same texts and the same result")
+    write("text-1.txt", "another")
+    assert run(1, "run --check e.toml").out.startswith("text-1.txt has another text than then.")
 
 
 def test_a_check_tells_other_texts_though_the_merges_are_the_same(run, experiment, texts):
@@ -447,7 +470,7 @@ from tokstudio import cli
 from tokstudio.core.base import atomic_files
 from tokstudio.core.base.atomic_files import StagedFiles
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.experiment.result import merges_files
+from tokstudio.core.experiment.experiment import merges_files
 replace, moved = os.replace, []
 def killed(*names):
     if moved:

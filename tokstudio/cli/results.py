@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def check_results(
         if name == "project" and path.exists():
             raise FormatError(f"{file_name(path)}: this file exists already: give the project another name.")
         if name == "experiment" and not values["force"]:
-            from tokstudio.core.experiment.result import merges_files
+            from tokstudio.core.experiment.experiment import merges_files
 
             refuse_existing([path, *merges_files(path, [""]).values()], "the experiment")
         _take([path], taken, "two results would be written to this file")
@@ -115,7 +115,8 @@ def _refuse_inputs(targets: Iterable[Path], arguments: argparse.Namespace, conso
     if not existing:
         return
     values = vars(arguments)
-    for path in _read(_paths(values, READ_TOKENIZERS), _paths(values, READ_FILES), console):
+    own: Collection[Path] = values.get("own_files", ())  # of an experiment, in whose folders of texts they are skipped
+    for path in _read(_paths(values, READ_TOKENIZERS), _paths(values, READ_FILES), console, own):
         if (identity := _identity(path)) in existing:
             name = file_name(existing[identity])
             raise FormatError(f"{name}: the command reads this file: give the result another path.")
@@ -130,7 +131,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
-def _read(tokenizers: Iterable[Path], texts: Iterable[Path], console: Console) -> Iterator[Path]:
+def _read(tokenizers: Iterable[Path], texts: Iterable[Path], console: Console, own: Collection[Path]) -> Iterator[Path]:
     """The files that a command reads; of a folder of texts those that are not skipped."""
     from tokstudio.core.corpus.readers.folders import read_folder_work
     from tokstudio.core.formats.common.beside import files_beside
@@ -147,7 +148,7 @@ def _read(tokenizers: Iterable[Path], texts: Iterable[Path], console: Console) -
             yield path
             continue
         with suppress(CorpusError):  # reading it reports the error
-            yield from console.finish(read_folder_work(path)).files
+            yield from console.finish(read_folder_work(path, own)).files
 
 
 def _paths(values: Mapping[str, object], names: Iterable[str]) -> Iterator[Path]:

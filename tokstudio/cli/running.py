@@ -36,6 +36,7 @@ from tokstudio.core.experiment.experiment import (
     Experiment,
     ExperimentTraining,
     Result,
+    merges_files,
     sample_size,
     training_corpus_work,
     weighted_corpus,
@@ -48,7 +49,6 @@ from tokstudio.core.experiment.result import (
     difference_work,
     differing_texts,
     keep_result_work,
-    merges_files,
     result_work,
     texts_work,
 )
@@ -186,6 +186,7 @@ def _arguments_of(training: ExperimentTraining, experiment: Experiment, argument
     paths = [path for path in (*(source.path for source in experiment.sources), *parallel.values())]
     read = [str(experiment.place(path)) for path in paths if not is_address(path)]
     own = Namespace(**{**vars(arguments), "files": [*read, str(experiment.path)], "experiment": None})
+    own.own_files = experiment.texts.own
     own.leave_out_list = [experiment.place(path) for step in experiment.leaving_out for path in step.lists]
     own.export = arguments.export or [(name, experiment.place(path)) for name, path in training.exports]
     own.accept_loss = arguments.accept_loss or experiment.accept_loss
@@ -199,7 +200,7 @@ def _check_own_files(
     experiment: Experiment, arguments: Namespace, changed: Mapping[str, object], console: Console
 ) -> list[Path]:
     """The files of the comparison and of the merges; raises FormatError where they would replace what they may not."""
-    comparison = list(_comparison_files(experiment)) if experiment.trainings[0].name else []
+    comparison = list(experiment.comparison_files)
     if changed:
         _refuse_others(comparison, experiment)
         return comparison
@@ -279,15 +280,6 @@ def _refuse_outside(experiment: Experiment, *, with_exports: bool, with_project:
             )
 
 
-def _comparison_files(experiment: Experiment) -> tuple[Path, Path]:
-    csv, html = experiment.comparison
-    path = experiment.path
-    return (
-        experiment.place(csv) if csv else path.with_suffix(".csv"),
-        experiment.place(html) if html else path.with_suffix(".html"),
-    )
-
-
 def _read(experiment: Experiment, console: Console) -> CommandTexts:
     """The corpus; reports what is unusual about it."""
     folders: list[Folder] = []
@@ -363,9 +355,8 @@ class _Running:
 
     def write(self, changed: Mapping[str, object]) -> None:
         """Writes the result and the comparison; says what is and what is not written where that fails."""
-        path, has_variants = self.experiment.path, bool(self.experiment.trainings[0].name)
+        path, comparison = self.experiment.path, self.experiment.comparison_files
         own = [] if changed else [path, *merges_files(path, _names(self.experiment)).values()]
-        comparison = _comparison_files(self.experiment) if has_variants else ()
         if not self.is_complete:
             if left := [*own, *comparison]:
                 self.console.say(f"Not written, as not every training has ended: {', '.join(map(file_name, left))}.")

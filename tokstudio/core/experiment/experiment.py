@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, fields, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +13,7 @@ from typing import Any
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.base.records import dataclass
+from tokstudio.core.base.wording import safe_name
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.experiment.reading import ExperimentSource, ExperimentTexts, LeftOutStep, shown_path
@@ -26,6 +27,7 @@ from tokstudio.core.model.settings import LIBRARY_ALGORITHMS, SETTINGS
 FORM = 1  # of the file; a file of a later one is refused
 FORM_KEY = "experiment"
 RESULT = "result"
+_MERGES_SUFFIX = ".merges"
 
 #: What a training has beside its settings.
 SAMPLE_BYTES, SAMPLE_PERCENT, WEIGHTS = "sample_bytes", "sample_percent", "weights"
@@ -89,6 +91,21 @@ class Result:
     trainings: tuple[Gave, ...]
 
 
+def merges_files(path: Path, names: Sequence[str]) -> dict[str, Path]:
+    """Where the merges of each variant are kept; of the only training, whose name is "", beside the experiment."""
+    files: dict[str, Path] = {}
+    taken = set[str]()  # without case, which many file systems ignore
+    for number, name in enumerate(names, 1):
+        inner = f".{safe_name(name, f'variant {number}')}" if name else ""
+        file = path.with_name(f"{path.stem}{inner}{_MERGES_SUFFIX}")
+        while file.name.casefold() in taken:
+            inner += f"-{number}"
+            file = path.with_name(f"{path.stem}{inner}{_MERGES_SUFFIX}")
+        taken.add(file.name.casefold())
+        files[name] = file
+    return files
+
+
 @dataclass(frozen=True, eq=False)
 class Experiment:
     """All that decides one training or several, as its file says it; relative paths are from the folder of the file.
@@ -141,7 +158,26 @@ class Experiment:
     @property
     def texts(self) -> ExperimentTexts:
         """What it trains on, to be read."""
-        return ExperimentTexts(self.file, self.path, self.documents, self.sources, self.leaving_out)
+        return ExperimentTexts(self.file, self.path, self.documents, self.sources, self.leaving_out, self._own_files())
+
+    def _own_files(self) -> frozenset[Path]:
+        """The file, its lists, and all that a run writes: a folder of texts may have them, too."""
+        lists = [path for step in self.leaving_out for path in step.lists]
+        exports = [path for training in self.trainings for _, path in training.exports]
+        named = [path for path in (self.project, *exports, *lists) if path]
+        merges = merges_files(self.path, [training.name for training in self.trainings]).values()
+        return frozenset([self.path, *merges, *self.comparison_files, *map(self._beside, named)])
+
+    def _beside(self, path: str) -> Path:
+        return self.path.absolute().parent / path
+
+    @property
+    def comparison_files(self) -> tuple[Path, ...]:
+        """Where the comparison of variants is written, as CSV and as HTML; nothing where there are none."""
+        if not self.trainings[0].name:
+            return ()
+        pairs = zip(self.comparison, (".csv", ".html"), strict=True)
+        return tuple(self._beside(path) if path else self.path.with_suffix(suffix) for path, suffix in pairs)
 
     @property
     def config(self) -> TrainingConfig | LibraryConfig:

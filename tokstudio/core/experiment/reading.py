@@ -121,6 +121,7 @@ class ExperimentTexts:
         documents: What a document is; None where the file does not say.
         sources: What the corpus is made of, in order.
         leaving_out: What is left out of it, one step after another.
+        own: The experiment itself and what it writes, which folders of texts may have.
     """
 
     file: TomlFile
@@ -128,6 +129,7 @@ class ExperimentTexts:
     documents: str | None
     sources: tuple[ExperimentSource, ...]
     leaving_out: tuple[LeftOutStep, ...]
+    own: frozenset[Path] = frozenset()
 
     def place(self, path: str) -> Path:
         """The file that a path in the experiment is; an address as it is."""
@@ -216,7 +218,7 @@ class _Reader:
             if asked not in found:
                 given = wanted.path if is_address(wanted.path) else path
                 fetching = Fetching(wanted.reading, wanted.encoding, *wanted.sample)
-                found[asked] = yield from expand_work([given], self._tell, fetching)
+                found[asked] = yield from expand_work([given], self._tell, fetching, texts.own)
             if is_address(wanted.path) and (kept := kept_at(found[asked][0].path)) is not None:
                 path = self.roots[number] = kept.folder
             keys = {(part.file, "" if part.file else part.member) for part in wanted.parts}

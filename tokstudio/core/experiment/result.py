@@ -16,10 +16,10 @@ from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError, FormatError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.base.wording import quoted_bytes, safe_name, shown
+from tokstudio.core.base.wording import quoted_bytes, shown
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.readers.files import read_file_work
-from tokstudio.core.experiment.experiment import RESULT, Experiment, Gave, Result
+from tokstudio.core.experiment.experiment import RESULT, Experiment, Gave, Result, merges_files
 from tokstudio.core.experiment.toml import TomlFile, comment_text, parse_toml, value_text
 from tokstudio.core.model.picky import LEFT_GONE
 from tokstudio.core.model.picky import RESULT as RESULT_OF_PICKY
@@ -28,7 +28,6 @@ from tokstudio.core.text.utf8 import is_utf8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.version import __version__
 
-MERGES_SUFFIX = ".merges"
 _MOST_TEXTS = 1_000  # whose hashes are in the file
 _STEP = 1 << 13
 _LONGEST_LINE = 80  # characters in a message
@@ -151,21 +150,6 @@ def result_text(result: Result) -> str:
         header = f"\n[[{RESULT}.variant]]\nname = {value_text(gave.name)}\n" if gave.name else ""
         text += f"{header}merges = {gave.merges}\nmerges_sha256 = {value_text(gave.sha256)}\n"
     return text
-
-
-def merges_files(path: Path, names: Sequence[str]) -> dict[str, Path]:
-    """Where the merges of each variant are kept; of the only training, whose name is "", beside the experiment."""
-    files: dict[str, Path] = {}
-    taken = set[str]()  # without case, which many file systems ignore
-    for number, name in enumerate(names, 1):
-        inner = f".{safe_name(name, f'variant {number}')}" if name else ""
-        file = path.with_name(f"{path.stem}{inner}{MERGES_SUFFIX}")
-        while file.name.casefold() in taken:
-            inner += f"-{number}"
-            file = path.with_name(f"{path.stem}{inner}{MERGES_SUFFIX}")
-        taken.add(file.name.casefold())
-        files[name] = file
-    return files
 
 
 def files_of_result(path: Path, trained: Sequence[Trained]) -> dict[Path, Iterable[bytes]]:

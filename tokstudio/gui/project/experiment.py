@@ -19,13 +19,12 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.leaving_out import LeavingOut
-from tokstudio.core.experiment.experiment import Experiment, ExperimentTraining
+from tokstudio.core.experiment.experiment import Experiment, ExperimentTraining, merges_files
 from tokstudio.core.experiment.loading import load_experiment_work
 from tokstudio.core.experiment.result import (
     Trained,
     check_merges_work,
     is_same_but_result,
-    merges_files,
     own_merges_work,
     result_work,
     texts_work,

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path, PurePath
@@ -34,7 +34,19 @@ _FOLDER = "folder"
 # The reasons to skip an entry of a folder, in the order of the report.
 _POINTER = f"{LFS_POINTER}: run git lfs pull"
 _OUTSIDE = "a link out of the folder"
-_WHY = ("unreadable", "damaged", _POINTER, "binary", "empty", "not a file", _OUTSIDE, "beside a data set", "hidden")
+_OWN = "of the experiment"
+_WHY = (
+    "unreadable",
+    "damaged",
+    _POINTER,
+    "binary",
+    "empty",
+    "not a file",
+    _OUTSIDE,
+    "beside a data set",
+    _OWN,
+    "hidden",
+)
 _MOST_NAMED = 4
 _EXAMPLES = 2
 _DIGITS = re.compile(r"\d+")
@@ -106,8 +118,13 @@ class Folder:
         return f"{file_name(self.path)}: {several(len(order), 'file')} skipped: {reasons}."
 
 
-def read_folder_work(path: AnyPath) -> Work[Folder]:
-    """Lists the files below a folder that can be read; raises CorpusError where it cannot be read or holds none."""
+def read_folder_work(path: AnyPath, own: Collection[Path] = ()) -> Work[Folder]:
+    """Lists the files below a folder that can be read, but those of an experiment, `own`.
+
+    Raises:
+        CorpusError: It cannot be read, or holds none.
+    """
+    owned = frozenset(map(os.path.realpath, own))
     root, files, skipped = Path(path), list[Path](), list[tuple[Path, str]]()
     folders, columnar, inside = [root], set[Path](), _held_together(root)
     while folders:
@@ -123,7 +140,8 @@ def read_folder_work(path: AnyPath) -> Work[Folder]:
         for entry in entries:
             # A file that has just been deleted is ignored.
             with suppress(FileNotFoundError):
-                what = _folder_or_reason(entry, inside)
+                is_own = bool(owned) and os.path.realpath(entry.path) in owned
+                what = _OWN if is_own else _folder_or_reason(entry, inside)
                 if what == _FOLDER:
                     folders.append(Path(entry.path))
                 elif what in COLUMNAR:
@@ -169,12 +187,16 @@ class Fetching:
 
 
 def expand_work(
-    paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None = None, fetching: Fetching | None = None
+    paths: Iterable[AnyPath],
+    tell: Callable[[Folder], None] | None = None,
+    fetching: Fetching | None = None,
+    own: Collection[Path] = (),
 ) -> Work[list[Entry]]:
     """Replaces each folder by what it holds, and passes it to `tell`; files stay as given, whether they exist or not.
 
     A text that is given by its address is fetched, unless it is in the cache. A file that is given twice, for example
-    by its folder as well, is listed twice, with its `Entry.times`.
+    by its folder as well, is listed twice, with its `Entry.times`. Of folders, the files and folders of an experiment,
+    `own`, are skipped.
 
     Raises:
         ConfigError: An address is none that TokStudio reads.
@@ -189,7 +211,7 @@ def expand_work(
         elif os.path.isdir(path) and (kept := kept_at(path)) is not None:
             entries += _entries_of_kept(kept)
         elif os.path.isdir(path):
-            folder = yield from read_folder_work(path)
+            folder = yield from read_folder_work(path, own)
             entries += folder.entries
             if tell is not None:
                 tell(folder)
