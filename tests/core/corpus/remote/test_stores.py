@@ -31,6 +31,9 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         client = boto3.client("s3")
         client.create_bucket(Bucket="bucket")
         yield client
+        # All servers of a process have the same buckets.
+        for one in client.list_objects_v2(Bucket="bucket").get("Contents", []):
+            client.delete_object(Bucket="bucket", Key=one["Key"])
         client.close()
     finally:
         server.stop()
