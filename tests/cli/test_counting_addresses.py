@@ -17,6 +17,7 @@ from tests.core.corpus.remote.sets import json_lines, parquet, texts
 from tests.core.corpus.remote.test_stores import put, store  # noqa: F401 -- a fixture
 from tokstudio import Corpus, CorpusError, count
 from tokstudio.cli.process.terminal import Console
+from tokstudio.core.base import subprocesses
 from tokstudio.core.corpus.remote import storing
 from tokstudio.core.hub.addresses import parse_address
 from tokstudio.core.hub.kept_texts import kept_texts
@@ -112,6 +113,22 @@ def test_the_table_is_written_to_an_address_whole_or_not_at_all(store, run, tmp_
         run(1, "count none.txt --pattern gpt2 --out", address, says=says)  # before the text is looked for
     run(1, "count none.txt --pattern gpt2 --out", "s3://bucket/d.parquet", says="none.txt")
     assert len(store.list_objects(Bucket="bucket")["Contents"]) == 1
+
+
+def test_all_files_of_an_address_are_fetched_by_one_process(store, counted, tmp_path, monkeypatch):  # noqa: F811
+    started, start = [], subprocesses.start_process
+
+    def note(command, *rest, **more):
+        started.append(command[0])
+        return start(command, *rest, **more)
+
+    for number in range(5):
+        put(store, f"texts/{number}.txt", f"text {number}\n".encode())
+    monkeypatch.setattr(subprocesses, "start_process", note)
+    counted("s3://bucket/texts/*.txt", "many")
+    assert started == ["tokstudio.core.corpus.remote.serving"] * 2, "the files are listed before"
+    assert [name for name, _ in table_of(tmp_path / "many.parquet")] == [f"{number}.txt" for number in range(5)]
+    assert kept_texts() == [], "nothing of it stays"
 
 
 def test_a_store_with_files_like_a_disk_shows_a_file_when_all_of_it_is_there(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from contextlib import closing
+from contextlib import closing, nullcontext
 from typing import NoReturn, TypeVar
 
 from tokstudio.core.base.errors import FormatError, TokStudioError
@@ -47,18 +47,29 @@ def fetch_work(name: Name) -> Work[Fetched]:
     return answer_work(__name__, str(name), name, Fetched, _PATIENCE, FormatError)
 
 
+def new_process(module: str) -> ChildProcess:
+    """A process that runs a module and connects, as often as it is asked; it starts with the first question."""
+    # At first asked to end, so that it removes what it has not fetched whole.
+    return ChildProcess(module, memory=_MEMORY, variables=_SETTINGS, grace=_UNTIL_KILLED)
+
+
 def answer_work(
-    module: str, name: str, question: object, answer: type[A], patience: float, fault: type[TokStudioError]
+    module: str,
+    name: str,
+    question: object,
+    answer: type[A],
+    patience: float,
+    fault: type[TokStudioError],
+    process: ChildProcess | None = None,
 ) -> Work[A]:
     """The answer of a process that runs a module and connects; closing the work ends the connection at once.
 
     Each error is a `fault` that begins with the name; the connection has stalled after so many seconds without data.
+    A `process` of the module that is given stays; without one, the answer has its own.
     """
-    # At first asked to end, so that it removes what it has not fetched whole.
-    process = ChildProcess(module, memory=_MEMORY, variables=_SETTINGS, grace=_UNTIL_KILLED)
     try:
-        with closing(process):
-            return (yield from process.ask(question, answer, "downloading", patience))
+        with nullcontext(process) if process is not None else closing(new_process(module)) as asked:
+            return (yield from asked.ask(question, answer, "downloading", patience))
     except FormatError as error:
         raise fault(str(error)) from error
     except ProcessEnded as error:

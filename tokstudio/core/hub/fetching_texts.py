@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
+from tokstudio.core.base.subprocesses import ChildProcess
 from tokstudio.core.hub.addresses import HUB, PACKAGES, WEB, Address
-from tokstudio.core.hub.fetching import answer_work
+from tokstudio.core.hub.fetching import answer_work, new_process
 from tokstudio.core.hub.kept_texts import KeptText, TextRequest, kept_at, kept_for, make_folder
 from tokstudio.core.hub.names import COMMIT
 
@@ -124,8 +125,17 @@ def files_work(address: Address, request: TextRequest) -> Work[list[AddressedFil
     return found
 
 
-def fetch_work(address: Address, request: TextRequest) -> Work[tuple[KeptText, str]]:
+def connection() -> ChildProcess:
+    """What fetches many texts one after another: it connects once. It is to be closed."""
+    return new_process(_PROCESS)
+
+
+def fetch_work(
+    address: Address, request: TextRequest, process: ChildProcess | None = None
+) -> Work[tuple[KeptText, str]]:
     """Fetches what is not in the cache; closing the work ends the connection at once.
+
+    A `process` of `connection` fetches it, or one of its own.
 
     Returns:
         The kept text, and a remark where the one in the cache may be outdated, else "".
@@ -138,7 +148,8 @@ def fetch_work(address: Address, request: TextRequest) -> Work[tuple[KeptText, s
         if kept is not None:
             return kept, ""
     folder = make_folder()
-    fetched = yield from ask_work(address, FetchText(address.given, asdict(request), str(folder)), FetchedText)
+    question = FetchText(address.given, asdict(request), str(folder))
+    fetched = yield from ask_work(address, question, FetchedText, process=process)
     kept = kept_at(Path(fetched.folder))
     if kept is None:
         raise CorpusError(f"{address}: what was fetched is damaged: remove {fetched.folder}, and try again.")
@@ -162,6 +173,12 @@ def store_work(address: Address, path: Path | None = None) -> Work[None]:
     yield from ask_work(address, question, StoredFile, _UPLOAD_PATIENCE)
 
 
-def ask_work(address: Address, question: object, answer: type[A], patience: float = _PATIENCE) -> Work[A]:
+def ask_work(
+    address: Address,
+    question: object,
+    answer: type[A],
+    patience: float = _PATIENCE,
+    process: ChildProcess | None = None,
+) -> Work[A]:
     """The answer of the process to a question about an address; errors are those of `fetch_work`."""
-    return answer_work(_PROCESS, str(address), question, answer, patience, CorpusError)
+    return answer_work(_PROCESS, str(address), question, answer, patience, CorpusError, process)

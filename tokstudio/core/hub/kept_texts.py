@@ -253,6 +253,13 @@ def kept_at(path: Path) -> KeptText | None:
     return None
 
 
+def folders_of_kept() -> frozenset[Path]:
+    """The folders of all kept texts, perhaps with others."""
+    with suppress(OSError):
+        return frozenset(Path(entry.path) for entry in os.scandir(folder_of_kept()))
+    return frozenset()
+
+
 def kept_texts() -> list[KeptText]:
     """All kept texts, the newest first."""
     with suppress(OSError):

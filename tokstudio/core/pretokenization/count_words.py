@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import field, replace
 from types import MappingProxyType
 
@@ -21,12 +21,14 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.machine import free_memory, processors
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
 from tokstudio.core.base.records import dataclass
+from tokstudio.core.base.subprocesses import ChildProcess
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.counts_file import SourceTotals
 from tokstudio.core.corpus.open_sources import read_work
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.folders import Entry, Fetching, at_hand_work, expand_work
 from tokstudio.core.corpus.source import CountedWith, EntryNumbers, Source, TextNumbers, entries, entry_name
+from tokstudio.core.hub.fetching_texts import connection
 from tokstudio.core.pretokenization.patterns import Splitter, check_pattern, cut, splitter, word_ends
 from tokstudio.core.pretokenization.special_tokens import Pieces, cut_sources_work
 from tokstudio.core.pretokenization.word_counts import FILE, WordCounts
@@ -146,17 +148,17 @@ class Counting:
             raise CorpusError("No files given: name at least one.")
         sizes, done = list(map(stored_bytes, entries)), 0
         cut_out, sources = Counter[str](), list[Source]()
-        with WordCounter(self.settings, sum(sizes), threads) as counter:
+        with WordCounter(self.settings, sum(sizes), threads) as counter, closing(connection()) as process:
             for entry, size in zip(entries, sizes, strict=True):
-                work = self._count_entry_work(entry, counter, cut_out, sources)
+                work = self._count_entry_work(entry, process, counter, cut_out, sources)
                 yield from part_of(work, "counting", done, size, sum(sizes))
                 done += size
             return CountedPart((yield from counter.made_work(cut_out)), tuple(sources))
 
     def _count_entry_work(
-        self, entry: Entry, counter: WordCounter, cut_out: Counter[str], sources: list[Source]
+        self, entry: Entry, process: ChildProcess, counter: WordCounter, cut_out: Counter[str], sources: list[Source]
     ) -> Work[None]:
-        entries, fetched = yield from at_hand_work(entry, Fetching(self.reading, self.encoding))
+        entries, fetched = yield from at_hand_work(entry, Fetching(self.reading, self.encoding), process)
         try:
             for one in entries:
                 for source in (yield from read_work(one, self.settings.documents, self.encoding, self.reading)):

@@ -18,6 +18,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
+from tokstudio.core.base.subprocesses import ChildProcess
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import look
@@ -26,7 +27,7 @@ from tokstudio.core.corpus.readers.kinds import COLUMNAR, DATA, JSON, kind_of, s
 from tokstudio.core.corpus.readers.streams import OpenText
 from tokstudio.core.hub.addresses import Address, address_of, parse_address
 from tokstudio.core.hub.fetching_texts import fetch_work, files_work
-from tokstudio.core.hub.kept_texts import KeptText, TextRequest, kept_at, kept_texts
+from tokstudio.core.hub.kept_texts import KeptText, TextRequest, folders_of_kept, kept_at
 from tokstudio.core.text.encodings import LFS_POINTER
 from tokstudio.core.text.utf8 import AnyPath
 
@@ -239,12 +240,15 @@ def remote_entries_work(address: Address, fetching: Fetching, number: int = 0) -
     return entries
 
 
-def at_hand_work(entry: Entry, fetching: Fetching) -> Work[tuple[list[Entry], KeptText | None]]:
-    """The entry itself, or what is fetched of one at an address, with what is to be removed after it was read."""
+def at_hand_work(entry: Entry, fetching: Fetching, process: ChildProcess) -> Work[tuple[list[Entry], KeptText | None]]:
+    """The entry itself, or what a process of `connection` fetches of one at an address.
+
+    Beside that what is to be removed after it was read.
+    """
     if not entry.address:
         return [entry], None
-    before = {kept.folder for kept in kept_texts()}
-    fetched = yield from _fetched_work(parse_address(entry.address), fetching)
+    before = folders_of_kept()
+    fetched = yield from _fetched_work(parse_address(entry.address), fetching, process)
     kept = kept_at(fetched[0].path)
     is_new = kept is not None and kept.folder not in before
     found = [replace(one, group=entry.group or one.group, name=entry.name or one.name) for one in fetched]
@@ -268,8 +272,8 @@ def fetched_files_work(address: Address) -> Work[tuple[tuple[Path, ...], str]]:
     return tuple(kept.folder / name for one in kept.sets for name in one.files), remark
 
 
-def _fetched_work(address: Address, fetching: Fetching) -> Work[list[Entry]]:
-    kept, remark = yield from fetch_work(address, _request(address, fetching))
+def _fetched_work(address: Address, fetching: Fetching, process: ChildProcess | None = None) -> Work[list[Entry]]:
+    kept, remark = yield from fetch_work(address, _request(address, fetching), process)
     entries = _entries_of_kept(kept)
     return [replace(entries[0], note=remark), *entries[1:]]
 

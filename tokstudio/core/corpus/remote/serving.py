@@ -15,13 +15,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
+from queue import SimpleQueue
 from time import monotonic
 from typing import Any, NoReturn, cast
 
 from tokstudio.core.base.errors import CorpusError, TokStudioError
 from tokstudio.core.base.leftovers import hidden_name
 from tokstudio.core.base.progress import Progress
-from tokstudio.core.base.subprocesses import ParentProcess, Refused, end_with_parent
+from tokstudio.core.base.subprocesses import ParentProcess, Refused
 from tokstudio.core.base.wording import size_text
 from tokstudio.core.corpus.remote.files import NoConnectionError, RemoteFile, TransferMeter
 from tokstudio.core.corpus.remote.listing import HubData, list_work
@@ -44,19 +45,27 @@ _LEFT_ON_DISK = 200_000_000
 _PAUSE = 0.05  # seconds between two reports
 
 
-def main() -> int:
-    """Fetches the text that the parent asks for, or shows it."""
+def main() -> NoReturn:
+    """Fetches the texts that the parent asks for one after another, or shows them."""
     # As an exception, so that files that have not arrived whole are removed.
     signal.signal(signal.SIGTERM, _leave)
-    parent = ParentProcess(FetchText, ShowText, ListText, StoreFile)
-    if (question := parent.receive()) is not None:
-        threading.Thread(target=end_with_parent, daemon=True).start()
-        parent.send(Progress("downloading"))
-        parent.send(_answer(question, parent))
+    parent, questions = ParentProcess(FetchText, ShowText, ListText, StoreFile), SimpleQueue[Any]()
+
+    def read() -> None:
+        while (question := parent.receive()) is not None:
+            questions.put(question)
+        os._exit(1)  # the parent has ended, also while it is being answered
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        while True:
+            question = questions.get()
+            parent.send(Progress("downloading"))
+            parent.send(_answer(question, parent))
+    finally:
         sys.stdout.flush()
         # Threads that still read what nobody waits for end with the process.
-        os._exit(0)
-    return 0
+        os._exit(1)
 
 
 def _leave(*_: object) -> NoReturn:
