@@ -62,9 +62,14 @@ def turn_wheel(widget: QWidget, down: int = 1) -> None:
     at = widget.mapToGlobal(widget.rect().center())
     reached = QApplication.widgetAt(at)
     assert reached is widget or widget.isAncestorOf(reached)
+    send_wheel(reached, reached.mapFromGlobal(at), down)
+
+
+def send_wheel(reached: QWidget | None, place: QPoint, down: int = 1) -> None:
+    """Turns the wheel over a place of a widget."""
     event = QWheelEvent(
-        QPointF(reached.mapFromGlobal(at)),
-        QPointF(at),
+        QPointF(place),
+        QPointF(reached.mapToGlobal(place)),
         QPoint(),
         QPoint(0, -120 * down),
         Qt.MouseButton.NoButton,
@@ -86,7 +91,7 @@ def test_fields_their_help_and_errors_are_scrolled_into_view_by_wheel_and_focus(
     controls += [pane.more.entries.edit, pane.more.specials.edit, pane.more.named["held_out"].number]
     pane.buttons["train"].setFocus()
     for control in controls:
-        body_of(control).ensureWidgetVisible(control)
+        bar.setValue(control.mapTo(body_of(control).widget(), QPoint()).y())
         QApplication.processEvents()
         before = bar.value()
         turn_wheel(control, 1 if before < bar.maximum() else -1)
@@ -102,7 +107,7 @@ def test_fields_their_help_and_errors_are_scrolled_into_view_by_wheel_and_focus(
         if field is not None and field.note.isVisible():
             qtbot.waitUntil(lambda field=field: in_sight(field.note))
             seen += 1
-        if focus is pane.more.named["held_out"].number:
+        if focus is pane.more.reset:
             break
         qtbot.keyClick(focus, Qt.Key.Key_Tab)
     assert seen > 8
@@ -112,6 +117,17 @@ def test_fields_their_help_and_errors_are_scrolled_into_view_by_wheel_and_focus(
     qtbot.keyClicks(edit, "x")
     assert note.property("role") == "error"
     qtbot.waitUntil(lambda: in_sight(note))
+
+
+def test_the_wheel_scrolls_over_the_empty_room_below_the_last_whole_line(pane):
+    body = body_of(pane.size_field)
+    bar = body.verticalScrollBar()
+    below = next(at for at in range(bar.maximum()) if bar.setValue(at) or body.viewport().height() < body.height() - 2)
+    bar.setValue(below)
+    at = QPoint(body.width() // 2, body.height() - 1)
+    assert QApplication.widgetAt(body.mapToGlobal(at)) is body
+    send_wheel(body, at)
+    assert bar.value() > below
 
 
 def test_the_focused_field_stays_visible_as_the_pane_shrinks(qtbot, pane):

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 from PySide6.QtCore import QEvent, QMargins, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QResizeEvent, QTextCursor
+from PySide6.QtGui import QResizeEvent, QTextCursor, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
     QApplication,
@@ -220,6 +220,13 @@ class TallBody(QScrollArea):
             self._later.start()
             self._keep_focus_visible()
             self._end_at_line()
+
+    def event(self, event: QEvent) -> bool:
+        """Lets the wheel scroll over the empty room below the last whole line, too."""
+        if isinstance(event, QWheelEvent):
+            self.wheelEvent(event)
+            return event.isAccepted()
+        return super().event(event)
 
     def minimumSizeHint(self) -> QSize:
         """Returns the least width of the content with a scroll bar, and the height of a few lines."""
