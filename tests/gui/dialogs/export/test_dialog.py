@@ -84,7 +84,7 @@ def test_one_tokenizer_is_written_into_the_folder_itself_and_checked(qtbot, sess
     dialog = opened("huggingface")
     assert (
         dialog.folder.note.text()
-        == "The folder will be created. It will contain tokenizer.json, tokenizer_config.json."
+        == "The folder will be created. The export writes tokenizer.json, tokenizer_config.json."
     )
     press_export(qtbot, session, dialog)
     assert told(dialog, "huggingface")[-1].startswith("identical on the test text and the sample (")

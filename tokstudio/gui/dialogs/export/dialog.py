@@ -36,7 +36,7 @@ from tokstudio.gui.widgets.layouts import column, resize_on_screen, row, rule
 from tokstudio.gui.widgets.menus import link_button, push_button
 from tokstudio.gui.widgets.pane import Dialog
 
-# --- The field for a folder, with a line below that says what it will contain or what is wrong ------------------------
+# --- The field for a folder, with a line below that says what is written there or what is wrong -----------------------
 
 
 class FolderField(Field):

@@ -87,14 +87,14 @@ class TargetCheck:
 
     @property
     def help_text(self) -> str:
-        """The line below the folder: what it will contain."""
+        """The line below the folder: what is written there."""
         folders, folder = self.places.folders, self.places.folder
         several = [name for name, place in folders.items() if place != folder]
         files = [file for name, place in folders.items() if place == folder for file in self.places.format(name).files]
         remarks = [
             "The folder will be created." if self.is_new else "",
             f"Each tokenizer gets its own folder in it: {', '.join(several)}." if several else "",
-            f"It will contain {', '.join(files)}." if files else "",
+            f"The export writes {', '.join(files)}." if files else "",
         ]
         return " ".join(filter(None, remarks))
 
