@@ -265,12 +265,14 @@ def test_a_bundle_that_is_not_ready_ends_with_the_other_checks(dev, ran, bundle,
 
 
 @pytest.mark.parametrize(("code", "words"), [(0, ""), (1, "each start compiles them")])
-def test_installing_ends_with_compiling_the_loops(dev, ran, monkeypatch, capsys, code, words):
+def test_installing_ends_with_compiling_the_loops(dev, studio, ran, monkeypatch, capsys, code, words):
+    dev.ENVIRONMENT.mkdir()
     monkeypatch.setattr(dev, "run_quietly", lambda command, failure: ran.commands.append(command[-1]) or "")
     ran.ends = lambda command: code
     dev.install_everything()
     assert [command[1:] for command in ran.commands[-1:]] == [["-m", "tokstudio.core.warm_up"]]
-    assert ran.commands[-2] == str(ROOT)
+    assert ran.commands[-2] == str(studio)
+    assert dev.unfinished_marker().exists(), "until all is noted"
     assert words in capsys.readouterr().out
 
 
