@@ -42,6 +42,9 @@ def test_configure_starts_at_its_top_with_more_open_and_shows_more_at_the_first_
         assert bar(window).maximum() == 0
         window.actions_by_id["more_settings"].trigger()
         qtbot.waitUntil(lambda: bar(window).value() > 0)
+        settle(qtbot, window)
+        top = pane.more_button.mapTo(body_of(pane.size_field).widget(), QPoint()).y()
+        assert bar(window).value() == min(top, bar(window).maximum()), "it follows while the layout settles"
 
     def look_in_a_high_window(window, answers):
         assert window.height() > 700

@@ -182,6 +182,7 @@ class TallBody(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setWidget(content)
         self._kept: QWidget | None = None
+        self._kept_at_top = False
         self._inner = {one: one.minimumHeight() for one in inner}
         for one in inner:
             # Not higher than needed: it gets the room that is left anyway.
@@ -307,17 +308,16 @@ class TallBody(QScrollArea):
         return _lines_of(content, range(top - room, top + 2 * room), round(_LARGE * room))
 
     def bring_to_top(self, inner: QWidget) -> None:
-        """Scrolls `inner` to the top, or as near as possible, after the layout."""
-        content = self.widget()
-        if content is not None:
-            QTimer.singleShot(0, content, lambda: self.verticalScrollBar().setValue(inner.mapTo(content, QPoint()).y()))
+        """Does the same as `keep_visible`, but at the top, or as near as possible."""
+        self.keep_visible(inner)
+        self._kept_at_top = True
 
     def keep_visible(self, inner: QWidget) -> None:
         """Scrolls to `inner` after the layout, and keeps it visible until the user scrolls or moves the focus.
 
         If it is taller than the body, its end is shown.
         """
-        self._kept = inner
+        self._kept, self._kept_at_top = inner, False
         QTimer.singleShot(0, self, self._show_kept)
 
     def _forget_kept(self) -> None:
@@ -329,8 +329,11 @@ class TallBody(QScrollArea):
             return
         self._leave_empty(0)
         top = kept.mapTo(content, QPoint()).y()
-        for y in (top - _AROUND, top + kept.height() + _AROUND):
-            self.ensureVisible(0, y, 0, 0)
+        if self._kept_at_top:
+            self.verticalScrollBar().setValue(top)
+        else:
+            for y in (top - _AROUND, top + kept.height() + _AROUND):
+                self.ensureVisible(0, y, 0, 0)
         self._end_at_line()
 
     def _inner_focus(self) -> QWidget | None:
