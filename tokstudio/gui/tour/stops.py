@@ -98,7 +98,7 @@ class Stop:
     begin: Callable[[Stage], object] | None = None  # what takes the focus then; None for the card
     again: Settings | None = None  # with what the card trains the article once more; None if it does not
     verb: str = ""  # of the button for that
-    named: str = ""  # the run that it makes
+    remark: str = ""  # in the name of the run that it makes
     show: Callable[[Stage], object] | None = None  # what shows it once it is done; None for nothing
     trains: bool = False  # whether the task is to make the run of the tour, which is played
     compares: bool = False  # whether it speaks of the first run of the tour, too
@@ -338,7 +338,7 @@ STOPS: tuple[Stop, ...] = (
         place_after="compare",
         again=PRE_TOKENS,
         verb="Train with Pre-Tokens",
-        named="With pre-tokens",
+        remark=", pre-tokens",
         show=_compare,
         compares=True,
     ),
@@ -364,7 +364,7 @@ STOPS: tuple[Stop, ...] = (
         beside=("text",),
         again=HELD_OUT,
         verb="Train on the Rest",
-        named="With held-out text",
+        remark=", held out",
     ),
     Stop(
         "How large?",

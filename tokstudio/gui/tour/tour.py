@@ -322,13 +322,12 @@ class Tour(QObject):
         """Trains on the article with the settings of this stop, or shows the run that did."""
         session, again = self._stage.session, STOPS[self.at].again
         first = run_of_tour(session, SETTINGS)
-        title = STOPS[self.at].named
         if again is None or first is None or first.corpus is None:
             return
         if (made := run_of_tour(session, again)) is not None:
             session.runs.activate(made)
         else:
-            session.training.start_with(again.config(), first.corpus, title=title)
+            session.training.start_with(again.config(), first.corpus, STOPS[self.at].remark)
 
     def _ask_own(self, action: str) -> None:
         self._awaits_own = True

@@ -35,7 +35,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import WholeLines
 from tokstudio.gui.widgets.fields import say
 from tokstudio.gui.widgets.file_dialogs import path_of
-from tokstudio.gui.widgets.labels import ElidedLabel, named, paragraph_label, plain
+from tokstudio.gui.widgets.labels import ElidedLabel, named, paragraph_label, plain, set_word
 from tokstudio.gui.widgets.layouts import Fitting, column, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import Menu, button_of, offer_actions, tool_button
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
@@ -168,6 +168,8 @@ class TextPane(Fitting, Pane):
         self.tabs.tabBarClicked.connect(self._tab_clicked)
         self.header.insertWidget(1, self.tabs)
         self.state_icon, self.state_label = QLabel(), QLabel()
+        for widget in (self.state_icon, self.state_label):
+            set_word(widget, "round-trip")
         self.toggles = [button_of(actions[name]) for name in ("show_white_space", "show_ids")]
         menu = Menu(self)
         for name, sentence in DEMO_SENTENCES:
