@@ -24,7 +24,7 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import statistics_work
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.corpus.pane import CorpusPane
-from tokstudio.gui.panes.corpus.views import NAME, RELOAD, SIZE, beginning, encoding_text, scripts_text
+from tokstudio.gui.panes.corpus.views import NAME, RELOAD, SIZE, StatisticsTable, beginning, encoding_text, scripts_text
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import Problem
 
@@ -493,3 +493,18 @@ def test_word_counts_are_shown_as_words_with_how_often_each_occurs(qtbot, pane, 
     # What has no encoding cannot be read in another.
     pane.source_list.select_rows([0])
     assert "Encoding" not in [action.text() for action in pane.make_menu().actions()]
+
+
+def test_no_number_is_cut_beside_a_short_name_in_a_narrow_pane(qtbot, session, theme):
+    """Beside *Bytes*, a number had only the room that *Distinct characters* left: 45,000 was shown as 5,000."""
+    table = StatisticsTable(theme)
+    qtbot.addWidget(table)
+    session.corpus.add_text("three words here\n" * 120_000, "text")
+    settled(qtbot, session)
+    table.show_corpus(session.corpus.current, session.corpus.statistics)
+    names = {label.text(): label for label in table.findChildren(QLabel) if not label.isHidden()}
+    assert "2,040,000" in names
+    table.setFixedWidth(table.minimumSizeHint().width())
+    table.show()
+    for label in names.values():
+        assert label.width() >= label.fontMetrics().horizontalAdvance(label.text()), label.text()

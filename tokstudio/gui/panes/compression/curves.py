@@ -37,11 +37,6 @@ class View:
     log: bool = False  # whether the scales are logarithmic at first
     word: str = ""  # the word of the glossary that its name is
 
-    @property
-    def title(self) -> str:
-        """The text in the title of the pane."""
-        return f"Compression · {self.menu[:1].lower()}{self.menu[1:]}"
-
 
 RATIO = View("Bytes per token", "bytes per token", "bytes per token over merges", word="bytes-per-token")
 TOKENS = View("Tokens in corpus", "tokens", "tokens in the corpus over merges")

@@ -124,13 +124,6 @@ class CompressionPane(Fitting, Pane):
             sentences.append("" if run.run is None else f"SHA-256 {run.run.corpus.sha256}")
         return " · ".join(filter(None, (*sentences, f"TokStudio {__version__}")))
 
-    def show_title(self, shown: bool) -> None:
-        """Shows the title; without it, the button names the curve."""
-        super().show_title(shown)
-        self._name_view()
-
-    # ---- construction
-
     def _make_header(self) -> None:
         # The legend takes the room beside the title.
         self.header.setStretch(1, 0)
@@ -152,7 +145,7 @@ class CompressionPane(Fitting, Pane):
         self.curves = self.menu.add_menu("Curves of tokenizers")
         self.curves.aboutToShow.connect(partial(self.fill_curves, self.curves))
         self.menu.triggered.connect(self._choose_view)
-        self.view_button = tool_button("", text="View", name="Values of the curve", menu=self.menu)
+        self.view_button = tool_button("", name="Values of the curve", menu=self.menu)
         self.header.addWidget(self.view_button)
 
     def _make_speeds(self) -> None:
@@ -273,8 +266,7 @@ class CompressionPane(Fitting, Pane):
             self.stack.setCurrentWidget(page)
         self.bar.setVisible(run is not None)
         self.view_button.setVisible(page is self.plot)
-        titles = {self.plot: self._view.title, self.welcome: ""}
-        self.title.setText(titles.get(page, "Compression"))
+        self.title.setText("" if page is self.welcome else "Compression")
 
     def _invite(self, training: TrainingControl) -> None:
         """Says whether training can start, before there is a run."""
@@ -422,9 +414,6 @@ class CompressionPane(Fitting, Pane):
         self._apply_view()
         self.catch_up()
 
-    def _name_view(self) -> None:
-        self.view_button.setText("View" if self.title.isVisibleTo(self) else self._view.menu)
-
     def _may_draw_sources(self) -> None:
         self._lines.allow(self._session.runs.active, self._view is curves.RATIO)
 
@@ -434,5 +423,5 @@ class CompressionPane(Fitting, Pane):
         self.plot.set_labels("merges", self._view.axis, self._view.caption)
         self.view_button.setToolTip(plain(explained("Values and scales of the curve", self._view.word)))
         set_word(self.view_button, self._view.word)
-        self._name_view()
+        self.view_button.setText(self._view.menu)
         self.plot.setAccessibleName(f"Plot: {self._view.menu.lower()} over merges")

@@ -21,7 +21,6 @@ from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QKeySequence, QWheelEv
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
-    QGridLayout,
     QHeaderView,
     QLabel,
     QPlainTextEdit,
@@ -295,12 +294,9 @@ class StatisticsTable(QWidget):
         self._names: dict[str, QLabel] = {}
         self._values: dict[str, QLabel] = {}
         self._fonts = Slices(self)
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(TEXT_INSET, 0, TEXT_INSET, 0)
-        self._grid.setHorizontalSpacing(12)
-        self._grid.setColumnStretch(1, 1)
-        for row, name in enumerate(_FIGURES):
-            self._add_row(row, name)
+        self._rows = layouts.column(margins=(TEXT_INSET, 0, TEXT_INSET, 0), parent=self)
+        for name in _FIGURES:
+            self._add_row(name)
         theme.follow(self._apply_theme)
 
     def shown(self) -> dict[str, str]:
@@ -344,7 +340,7 @@ class StatisticsTable(QWidget):
                 missing.append(script)
         self._set("No font for", ", ".join(missing) or None, TIP)
 
-    def _add_row(self, row: int, text: str) -> None:
+    def _add_row(self, text: str) -> None:
         name = TermLabel(text, _TERMS[text]) if text in _TERMS else plain_label(text=text)
         name.setProperty("role", "muted")
         value = plain_label()
@@ -354,12 +350,8 @@ class StatisticsTable(QWidget):
         value.setWordWrap(text in ("Scripts", "No font for", "Encoding"))
         value.setMinimumWidth(40)
         name.setBuddy(value)
-        if value.wordWrap():
-            # A list beside a short name can use the room of the longest name.
-            self._grid.addLayout(layouts.row(name, (value, 1), spacing=self._grid.horizontalSpacing()), row, 0, 1, 2)
-        else:
-            self._grid.addWidget(name, row, 0)
-            self._grid.addWidget(value, row, 1)
+        # Beside a short name, a long number or a list can use the room of the longest name.
+        self._rows.addLayout(layouts.row(name, (value, 1), spacing=12))
         self._names[text], self._values[text] = name, value
 
     def _set(self, name: str, value: str | None, tip: str = "") -> None:
@@ -371,7 +363,7 @@ class StatisticsTable(QWidget):
             one.setVisible(value is not None)
 
     def _apply_theme(self) -> None:
-        self._grid.setVerticalSpacing(self._theme.scaled(3))
+        self._rows.setSpacing(self._theme.scaled(3))
         for label in self._values.values():
             label.setFont(self._theme.tabular_font())
 
