@@ -31,7 +31,7 @@ def test_another_tokenizer_has_the_same_documents_which_are_read_once(monkeypatc
     monkeypatch.setattr(exploration, "columns_work", None)
     other = first.at(tokenizer)
     assert other.documents["tokens"].tolist() == [len(tokenizer.encode(text)) for text in ("the cat", "a cat", "")]
-    assert {name: other.documents[name] for name in texts} == texts
+    assert {name: other.documents[name].tolist() for name in texts} == {name: texts[name].tolist() for name in texts}
     assert "tokens" not in other.at(None).documents
 
 

@@ -352,24 +352,30 @@ def row_of(source: Source, position: int) -> tuple[str, int]:
     return source.shards[shard] if source.shards else source.name, row
 
 
-def document_numbers(source: Source) -> NDArray[np.int64]:
-    """int64 [documents], the row or line of its file that each document is, from 0; of a text without a file, its own.
+def document_numbers(source: Source, first: int = 0, last: int | None = None) -> NDArray[np.int64]:
+    """int64, the row or line of its file that each document is, from 0; of a text without a file, its own.
 
-    Filters, a division by a column and what was left out do not change it.
+    Filters, a division by a column and what was left out do not change it. Of all documents, or of those from `first`
+    to before `last`.
     """
-    numbers = np.arange(source.documents, dtype=np.int64)
+    numbers = np.arange(first, source.documents if last is None else last, dtype=np.int64)
     if source.rows is not None:
-        firsts = source.rows[:, 0].astype(np.int64)
-        numbers += np.repeat(source.rows[:, 2] - 1 - firsts, np.diff(firsts, append=source.documents))
+        runs = _runs_of(source.rows, numbers)
+        numbers += source.rows[runs, 2].astype(np.int64) - 1 - source.rows[runs, 0]
     return numbers
 
 
-def document_shards(source: Source) -> NDArray[np.int64]:
-    """int64 [documents], the number of the file of each document among `shards`."""
+def document_shards(source: Source, first: int = 0, last: int | None = None) -> NDArray[np.int64]:
+    """int64, the number of the file of each document among `shards`; of those that `document_numbers` gives."""
+    last = source.documents if last is None else last
     if source.rows is None:
-        return np.zeros(source.documents, np.int64)
-    amounts = np.diff(source.rows[:, 0].astype(np.int64), append=source.documents)
-    return np.repeat(source.rows[:, 3].astype(np.int64), amounts)
+        return np.zeros(last - first, np.int64)
+    return source.rows[_runs_of(source.rows, np.arange(first, last)), 3].astype(np.int64)
+
+
+def _runs_of(rows: NDArray[np.int32] | NDArray[np.int64], documents: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The run that each of some documents is in; see `Source.rows`."""
+    return np.searchsorted(rows[:, 0], documents, side="right") - 1
 
 
 def document_place(source: Source, document: int) -> str:

@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import starmap
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,23 +23,35 @@ Columns = dict[str, NDArray[Any]]
 
 
 class DocumentTable(Mapping[str, NDArray[Any]]):
-    """Columns by name, [documents] each; what follows from two others is computed when it is asked for, and not held.
+    """Columns by name, [documents] each; what follows from others is computed when it is asked for, and not held.
 
     Args:
-        columns: What is held.
+        corpus: Tells "source", the index in `corpus.sources`; "shard", that of the file in `Source.shards`, 0 where
+            there are none; "number", see `document_numbers`; and "bytes".
+        columns: What is held, see `columns_work`.
         tokens: The tokens of each document, for "tokens" and "bytes_per_token"; None without a tokenizer.
     """
 
-    def __init__(self, columns: Columns, tokens: NDArray[np.int32] | None) -> None:
+    def __init__(self, corpus: Corpus, columns: Columns, tokens: NDArray[np.int32] | None) -> None:
+        self._corpus = corpus
         self._columns = columns if tokens is None else columns | {"tokens": tokens}
-        self._names = [*self._columns, *(() if tokens is None else ("bytes_per_token",))]
+        self._names = [*_OF_CORPUS, *self._columns, *(() if tokens is None else ("bytes_per_token",))]
 
     def __getitem__(self, name: str) -> NDArray[Any]:
+        if name in _OF_CORPUS:
+            return read_only(joined(_told(self._corpus, _OF_CORPUS[name]), self._corpus.documents))
         if name != "bytes_per_token" or name not in self._names:
             return self._columns[name]
-        tokens = self._columns["tokens"]
+        # In pieces, so that a third column is not made for it.
+        tokens, at = self._columns["tokens"], 0
         per_token = np.full(len(tokens), np.nan, np.float32)
-        return read_only(np.divide(self._columns["bytes"], tokens, out=per_token, where=tokens > 0))
+        for sizes in _told(self._corpus, _sizes):
+            here = slice(at, at := at + len(sizes))
+            np.divide(sizes, tokens[here], out=per_token[here], where=tokens[here] > 0)
+        return read_only(per_token)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -49,25 +60,45 @@ class DocumentTable(Mapping[str, NDArray[Any]]):
         return len(self._names)
 
 
+def _numbers(_: int, source: Source, first: int, last: int) -> NDArray[np.int64]:
+    return document_numbers(source, first, last)
+
+
+def _shards(_: int, source: Source, first: int, last: int) -> NDArray[np.int64]:
+    return document_shards(source, first, last)
+
+
+def _sizes(_: int, source: Source, first: int, last: int) -> NDArray[np.int64]:
+    return np.diff(source.ends[first:last], prepend=source.ends[first - 1] if first else 0)
+
+
+def _places(number: int, _: Source, first: int, last: int) -> NDArray[np.int64]:
+    return np.broadcast_to(np.int64(number), last - first)
+
+
+#: What the source with a number tells of its documents from one to before another.
+_Tell = Callable[[int, Source, int, int], NDArray[np.int64]]
+_OF_CORPUS: dict[str, _Tell] = {"source": _places, "shard": _shards, "number": _numbers, "bytes": _sizes}
+
+
+def _told(corpus: Corpus, tell: _Tell) -> Iterator[NDArray[np.int64]]:
+    """What the sources tell of their documents, in the order of the corpus, in bounded pieces."""
+    for number, source in enumerate(corpus.sources):
+        for first in range(0, source.documents, _DOCUMENTS):
+            yield tell(number, source, first, min(first + _DOCUMENTS, source.documents))
+
+
 def columns_work(corpus: Corpus) -> Work[Columns]:
     """What is in the text of each document of a corpus without word counts.
 
     Returns:
-        Arrays [documents] by name: "source", the index in `corpus.sources`; "shard", that of the file in
-        `Source.shards`, 0 where there are none; "number", see `document_numbers`; "bytes", "characters" and "not_utf8",
-        the bytes that are part of no character; "lines", which end at a line feed or with the document; "longest_line"
-        without its line feed and "longest_run" without white space, both in bytes; "script", the number in `SCRIPTS` of
-        the script of most letters, the first of equals, -1 without letters.
+        Arrays [documents] by name: "characters"; "lines", which end at a line feed or with the document; "not_utf8",
+        the bytes that are part of no character; "longest_line" without its line feed and "longest_run" without white
+        space, both in bytes; "script", the number in `SCRIPTS` of the script of most letters, the first of equals, -1
+        without letters.
     """
     from tokstudio.core.kernels import parts as kernel
 
-    texts = corpus.sources
-    columns: Columns = {
-        "source": joined(starmap(_of_all, enumerate(texts)), corpus.documents),
-        "shard": joined(map(document_shards, texts), corpus.documents),
-        "number": joined(map(document_numbers, texts), corpus.documents),
-        "bytes": joined(_sizes(texts), corpus.documents),
-    }
     figures, done = np.zeros((kernel.FIGURES, corpus.documents), np.int32), 0
     most_letters = np.zeros(corpus.documents, np.int16)
     first_row, total = 0, sum(len(source.data) for source in corpus.sources)
@@ -82,8 +113,7 @@ def columns_work(corpus: Corpus) -> Work[Columns]:
                 yield Progress("reading", done + int(state[kernel.AT]), total)
             first_row, done = first_row + last - first, done + stop - start
     names = ("characters", "lines", "not_utf8", "longest_line", "longest_run")
-    columns |= {name: figures[number] for number, name in enumerate(names)} | {"script": most_letters}
-    return columns
+    return {name: figures[number] for number, name in enumerate(names)} | {"script": most_letters}
 
 
 def joined(parts: Iterable[NDArray[np.int64]], size: int) -> NDArray[np.int32] | NDArray[np.int64]:
@@ -98,16 +128,3 @@ def joined(parts: Iterable[NDArray[np.int64]], size: int) -> NDArray[np.int32] |
             numbers[at : at + len(part)] = part
         at += len(part)
     return numbers
-
-
-def _of_all(number: int, source: Source) -> NDArray[np.int64]:
-    """A number for each document."""
-    return np.broadcast_to(np.int64(number), source.documents)
-
-
-def _sizes(sources: Iterable[Source]) -> Iterator[NDArray[np.int64]]:
-    """The bytes of all documents, in parts."""
-    for source in sources:
-        for first in range(0, source.documents, _DOCUMENTS):
-            before = int(source.ends[first - 1]) if first else 0
-            yield np.diff(source.ends[first : first + _DOCUMENTS], prepend=before)

@@ -153,7 +153,7 @@ class Exploration:
                 column.setflags(write=False)
             self._of_text.update(columns)
         tokens = None if self.tokenizer is None else (yield from self.dispersion_work()).document_tokens
-        return DocumentTable(self._of_text, tokens)
+        return DocumentTable(self.corpus, self._of_text, tokens)
 
     def uses_by_document(self, token: int) -> NDArray[np.int64]:
         """int64 [documents], the uses of a token in each."""

@@ -99,10 +99,12 @@ class Uses(NamedTuple):
 
 def documents_work(exploration: Exploration, before: Documents | None = None) -> Work[Documents]:
     """The documents with what the exploration knows of them; `before` has what is known without a tokenizer."""
-    columns = dict((yield from exploration.documents_work()))
+    table = yield from exploration.documents_work()
     if before is not None:
         # Millions of documents have each column once.
-        return replace(before, columns={**columns, **before.columns})
+        more = {name: table[name] for name in table if name not in before.columns}
+        return replace(before, columns={**before.columns, **more})
+    columns = dict(table)
     sources = exploration.corpus.sources
     amounts = np.array([source.documents for source in sources], np.int64)
     with np.errstate(invalid="ignore"):
