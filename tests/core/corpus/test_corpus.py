@@ -22,7 +22,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.sampling import hold_out_work, numbered_sample_work
 from tokstudio.core.corpus.source import Source, document_ends
 from tokstudio.core.corpus.statistics import main_script_work, preview, statistics_work
-from tokstudio.core.text.utf8 import to_utf8
+from tokstudio.core.text.utf8 import is_utf8, to_utf8
 from tokstudio.core.training.forecast import forecast_work
 
 
@@ -62,6 +62,17 @@ def test_a_str_is_kept_as_utf8_and_bytes_as_they_are(texts, documents):
     corpus = Corpus.from_texts(texts)
     assert (documents_of(corpus), corpus.bytes) == (documents, sum(map(len, documents)))
     assert corpus.documents == len(documents)
+
+
+@pytest.mark.parametrize("at_once", [1 << 22, 2])
+@given(st.lists(st.text() | st.text("aé😀\ud83d\ude00") | st.binary(max_size=3), max_size=400))
+def test_many_texts_are_converted_as_each_is_by_itself(at_once, texts):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tokstudio.core.text.utf8.JOINED", at_once)
+        source = Source.from_texts(iter(texts))
+    alone = [to_utf8(text) for text in texts]
+    assert (source.data.tobytes(), np.diff(source.ends, prepend=0).tolist()) == (b"".join(alone), [*map(len, alone)])
+    assert source.encoding == ("utf-8" if all(map(is_utf8, alone)) else "bytes")
 
 
 def test_files_without_text_beside_others_are_kept_only_where_that_is_asked(tmp_path):

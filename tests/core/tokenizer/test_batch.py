@@ -379,7 +379,12 @@ def test_a_whole_word_becomes_its_token_wherever_it_is_a_pre_token(monkeypatch):
     assert tokenizer.encode("the") == [THE]
     monkeypatch.setattr("tokstudio.core.tokenizer.known_words.MOST_KNOWN", 5)  # words that are kept
     words = "".join(f"w{number}\ncat " for number in range(50))
-    assert make(whole_words=(300, 301)).encode(words).count(300) == 50
+    tokenizer = make(whole_words=(300, 301))
+    expected = tokenizer.encode(words)
+    assert expected.count(300) == 50
+    for other in ("some other words, the cat too", words):  # the words before are forgotten
+        assert tokenizer.encode(other + " " * 300) == make(whole_words=(300, 301)).encode(other + " " * 300)
+    assert tokenizer.encode(words) == expected
 
 
 def test_compact_moves_them_with_all_others():

@@ -45,6 +45,7 @@ from tokstudio.core.comparison.intervals import (
 from tokstudio.core.comparison.table import Below, FigureTable, csv_text, latex, markdown, numbers
 from tokstudio.core.comparison.texts import NO_WORDS, ComparedText, FoundOnce, text_work
 from tokstudio.core.comparison.vocabularies import Overlap, overlap_work
+from tokstudio.core.corpus.readers.files import Budget
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.report import versions
 from tokstudio.core.text.utf8 import AnyPath, Text, to_utf8
@@ -551,8 +552,9 @@ def compare_work(
         raise ConfigError(f'No tokenizer is named "{against}": lengths must relate to one of the tokenizers.')
     also = trained_on or {}
     compared = [Compared(name, tokenizer, also.get(name, ())) for name, tokenizer in tokenizers.items()]
+    budget = Budget()
     measured = yield from together(
-        "reading", ((1, text_work(name, text, held_out=held_out)) for name, text in texts.items())
+        "reading", ((1, text_work(name, text, held_out=held_out, budget=budget)) for name, text in texts.items())
     )
     results = yield from cells_work(compared, measured, threads)
     return Comparison(

@@ -18,6 +18,7 @@ from tokstudio.core.base.arrays import grown, read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.records import dataclass
+from tokstudio.core.corpus.readers.files import Budget
 from tokstudio.core.corpus.source import CountedWith, Source, groups
 from tokstudio.core.corpus.statistics import characters_work, lines_work
 from tokstudio.core.pretokenization.count_words import count_work
@@ -283,6 +284,7 @@ def text_work(
     whole: str = "",
     held_out: frozenset[str] = frozenset(),
     at_once: bool = False,
+    budget: Budget | None = None,
 ) -> Work[ComparedText]:
     """Measures a text: a source, one text, or a sequence of lines, each of which is a document.
 
@@ -293,6 +295,7 @@ def text_work(
         whole: For held-out text, the hash of the text that it is from, of `Corpus.text_hashes`.
         held_out: For held-out text, `held_out_marks` of the training.
         at_once: Whether its words and hashes are found now, not when they are asked for first.
+        budget: The memory for lines; None is all that is free.
 
     Raises:
         ConfigError: The source has word counts, not text.
@@ -301,7 +304,7 @@ def text_work(
     source = (
         text
         if isinstance(text, Source)
-        else Source.from_texts([text] if isinstance(text, (str, bytes)) else text, name)
+        else Source.from_texts([text] if isinstance(text, (str, bytes)) else text, name, budget)
     )
     if source.counts is not None:
         raise ConfigError(f"{name} has word counts, not text: tokenizers cannot be compared on it.")

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -20,13 +19,13 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget, TextStore
 from tokstudio.core.hub.kept_texts import TextOrigin
-from tokstudio.core.text.utf8 import Text, all_to_utf8, is_utf8
+from tokstudio.core.text.utf8 import Text, joined_utf8
 
 DOCUMENTS = ("file", "line")
 
 # Small, so that no numpy call on a piece holds the interpreter for more than a few milliseconds.
 _PIECE = 1 << 18
-_TEXTS = 1 << 7  # texts that are converted together
+_TEXTS, _MOST_TEXTS = 1 << 7, 1 << 12  # texts that are converted together, at first and at most
 _HELD = 1 << 22  # bytes of texts that are put into the store together
 
 
@@ -251,23 +250,33 @@ class Source:
                 numbers.setflags(write=False)
 
     @classmethod
-    def from_texts(cls, texts: Iterable[Text], name: str = "Pasted text") -> Source:
-        """Makes a source of given texts, each a document; CorpusError where they do not even fit on the disk."""
-        store, held, sizes, is_text, size = TextStore(name, Budget()), list[bytes](), array("q"), True, 0
-        each = iter([texts] if isinstance(texts, (str, bytes)) else texts)
-        while some := list(islice(each, _TEXTS)):
-            raws = all_to_utf8(some)
-            if not {*map(type, some)} <= {str}:
-                is_text = is_text and all(map(is_utf8, raws))
-            held += raws
-            sizes.extend(lengths := list(map(len, raws)))
-            size += sum(lengths)
+    def from_texts(cls, texts: Iterable[Text], name: str = "Pasted text", budget: Budget | None = None) -> Source:
+        """Makes a source of given texts, each a document; CorpusError where they do not even fit on the disk.
+
+        The memory is that of `budget`, or all that is free.
+        """
+        store, held, sizes, is_text = (
+            TextStore(name, budget or Budget()),
+            list[bytes](),
+            list[NDArray[np.int64]](),
+            True,
+        )
+        each, number, size = iter([texts] if isinstance(texts, (str, bytes)) else texts), _TEXTS, 0
+        while some := list(islice(each, number)):
+            raw, of_each, is_valid = joined_utf8(some)
+            is_text = is_text and is_valid
+            held.append(raw)
+            sizes.append(of_each)
+            size += len(raw)
+            # Long texts are held a few at a time, and millions of short ones need few steps.
+            number = min(2 * number, _MOST_TEXTS) if 4 * len(raw) < _HELD else max(1, number // 2)
             if size >= _HELD:
                 store.add(np.frombuffer(b"".join(held), np.uint8))
                 held, size = list[bytes](), 0
         store.add(np.frombuffer(b"".join(held), np.uint8))
         whole = finish(store.finish_work())
-        return cls(name, None, "utf-8" if is_text else "bytes", "", whole, np.cumsum(np.array(sizes, np.int64)))
+        ends = np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes]))
+        return cls(name, None, "utf-8" if is_text else "bytes", "", whole, ends)
 
     @cached_property
     def bytes(self) -> int:

@@ -149,7 +149,7 @@ class Encoder:
             done = written = 0
             for ends, document in word_ends(self._splitter, text, at, stops):
                 if words.full:
-                    words = KnownWords(self._whole_words)
+                    words = words.emptied()
                 if not behind[done:document].any():
                     # Words that are known need one pass; from the first new one on, the rest is looked up.
                     known, written = words.write_known(text, at, ends, out, written)

@@ -27,17 +27,31 @@ class KnownWords(HashedWords):
         super().__init__(_FIRST, _SLOT_SIZE)
         self._packed, self._packed_words = np.zeros(_FIRST, np.uint64), 0
         self._values = np.empty(0, np.int64)  # as long as a look-up needs
-        self.encoded = 0
         self._ids, self._id_offsets = np.empty(1 << 12, np.uint32), np.zeros(_FIRST + 1, np.int64)
-        data, start = np.frombuffer(b"".join([*whole_words, bytes(PADDING)]), np.uint8), 0
-        ends = np.cumsum(list(map(len, whole_words)), dtype=np.int64)
+        self._whole_words = whole_words
+        self._enter_whole_words()
+
+    def emptied(self) -> KnownWords:
+        """A cache of the whole words alone: this one, whose memory is used again, or another one after long words."""
+        if self._offsets[self._used] > _MOST_BYTES:
+            return KnownWords(self._whole_words)
+        self._used = self._packed_words = 0
+        self._slots.fill(0)
+        self._packed.fill(0)
+        self._enter_whole_words()
+        return self
+
+    def _enter_whole_words(self) -> None:
+        self.encoded = 0
+        data, start = np.frombuffer(b"".join([*self._whole_words, bytes(PADDING)]), np.uint8), 0
+        ends = np.cumsum(list(map(len, self._whole_words)), dtype=np.int64)
         for first in range(0, len(ends), MOST_WORDS):
             here = ends[first : first + MOST_WORDS]
             self.look_up(data, start, here)
             start = int(here[-1])
         self.make_room()
         self.encoded = self._given = len(ends)
-        self._ids[: len(ends)] = list(whole_words.values())
+        self._ids[: len(ends)] = list(self._whole_words.values())
         self._id_offsets[: len(ends) + 1] = np.arange(len(ends) + 1)
 
     @property
@@ -47,7 +61,7 @@ class KnownWords(HashedWords):
 
     @property
     def full(self) -> bool:
-        """Whether to replace it by an empty cache."""
+        """Whether to go on with an empty one."""
         return self._used > max(MOST_KNOWN, 2 * self._given) or self._offsets[self._used] > _MOST_BYTES
 
     def look_up(
