@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tokstudio import Corpus, MergeBatch, Run, Trainer, TrainingConfig, __version__, train
 from tokstudio.core.base.arrays import read_only
+from tokstudio.core.model import tokens
 from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.model.config import BASES
 from tokstudio.core.model.run import TrainedOn
@@ -116,14 +117,34 @@ class Counting(dict[int, bytes]):
         return super().get(key, default)
 
 
-def test_the_beginning_of_a_token_that_grew_by_a_byte_at_a_time_is_found_in_few_steps() -> None:
-    n = 3000
+def grown(n: int) -> TokenParts:
+    """Tokens that grow by a byte at a time, and one that has the last as its right part."""
     merges = np.array([(97, 98), *((256 + at, 97 + at % 26) for at in range(n - 1)), (99, 256 + n - 1)], np.int32)
     results = np.arange(256, 256 + len(merges), dtype=np.int32)
-    parts = TokenParts({byte: bytes([byte]) for byte in range(256)}, read_only(merges), read_only(results))
+    return TokenParts({byte: bytes([byte]) for byte in range(256)}, read_only(merges), read_only(results))
+
+
+def test_the_beginning_of_a_token_that_grew_by_a_byte_at_a_time_is_found_in_few_steps() -> None:
+    n = 3000
+    parts = grown(n)
     for token in (256, 700, 256 + n - 1, 256 + n):
         whole = parts[token]
         for limit in (1, 68, NEAR):
             parts._known = known = Counting({byte: bytes([byte]) for byte in range(256)})
             assert parts.prefix(token, limit) == whole[:limit]
             assert known.asked < 2000
+
+
+@pytest.mark.parametrize("kept", [tokens.LONG_KEPT, 100_000, 1000])
+def test_tokens_that_grow_are_made_of_one_another_and_few_long_ones_are_kept(monkeypatch, kept: int) -> None:
+    monkeypatch.setattr(tokens, "LONG_KEPT", kept)
+    parts = grown(3000)
+    parts._known = known = Counting(parts._known)
+    expected = b"a"
+    for token in range(256, parts.size - 1):
+        expected += b"b" if token == 256 else bytes([97 + (token - 257) % 26])
+        assert parts[token] == expected
+    assert parts[parts.size - 1] == b"c" + expected
+    assert sum(len(token) for token in known.values() if len(token) > 512) <= kept
+    if kept >= 100_000:
+        assert known.asked < 100_000

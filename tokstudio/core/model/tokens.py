@@ -1,7 +1,7 @@
 """The tokens of a vocabulary as bytes, made from its merges on demand.
 
 Where merges go on to pairs that occur once, tokens grow as long as the corpus, and all of them together would take
-quadratic memory; so long tokens are not cached.
+quadratic memory; so few long tokens are cached.
 """
 
 # SPDX-License-Identifier: MIT
@@ -25,6 +25,8 @@ from tokstudio.core.text.unicode_classes import LETTER, classes
 from tokstudio.core.text.utf8 import is_utf8
 
 _LONGEST_KEPT = 512
+#: Bytes of long tokens that are kept, for those that come next: often they have them as parts.
+LONG_KEPT = 1 << 21
 #: Flags of a token: it is not UTF-8 by itself; it begins inside a character.
 NOT_UTF8, BEGINS_INSIDE = 1, 2
 #: Tokens of a walk after which it takes shortcuts, and the bytes at the ends of tokens that shortcuts keep.
@@ -127,6 +129,7 @@ class TokenParts:
         # Backwards, so that of several merges with one result the first counts.
         self.left[results[::-1]], self.right[results[::-1]] = merges[::-1, 0], merges[::-1, 1]
         self._known: dict[int, bytes] = dict(base)
+        self._long, self._long_size = list[int](), 0  # long tokens among them, and their bytes
         self._base, self._merges, self._results = base, merges, results
 
     def __getitem__(self, token: int) -> bytes:
@@ -150,9 +153,22 @@ class TokenParts:
                 parts.append(known_bytes)
                 length += len(known_bytes)
         beginning = b"".join(parts)
-        if not waiting and length <= _LONGEST_KEPT:
-            self._known[token] = beginning
+        if not waiting:
+            self._keep(token, beginning)
         return beginning if limit is None else beginning[:limit]
+
+    def _keep(self, token: int, token_bytes: bytes) -> None:
+        """Keeps the bytes of a token for the next time; of long ones only as many as `LONG_KEPT` bytes hold."""
+        if len(token_bytes) > _LONGEST_KEPT:
+            if len(token_bytes) > LONG_KEPT:
+                return
+            if self._long_size + len(token_bytes) > LONG_KEPT:
+                long, self._long, self._long_size = self._long, [], 0
+                for old in long:
+                    self._known.pop(old, None)
+            self._long.append(token)
+            self._long_size += len(token_bytes)
+        self._known[token] = token_bytes
 
     def spelled_work(self, ids: NDArray[np.uint32]) -> Work[tuple[_Spelled, int]]:
         """The bytes of these tokens, and perhaps of others; and how many all of `ids` have.
