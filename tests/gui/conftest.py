@@ -66,7 +66,7 @@ def freeze(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 
 @pytest.fixture(autouse=True)
-def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+def no_window_left_behind(request: pytest.FixtureRequest, freeze: Callable[[], None]) -> Iterator[None]:
     """Fails a test that leaves a window or a running QThread behind."""
     if "qtbot" in request.fixturenames:
         request.getfixturevalue("qtbot")
@@ -86,6 +86,9 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     gc.collect()
     running = [thing for thing in gc.get_objects() if isinstance(thing, QThread) and thing.isRunning()]
     assert not running, f"threads left behind: {running}"
+    # What stays, such as modules, need not be looked through again by the search that ends each test.
+    del running
+    freeze()
     windows = [widget for widget in application.topLevelWidgets() if widget.isVisible()]
     assert not windows, f"windows left behind: {windows}"
     if application.palette() != palette:

@@ -175,8 +175,10 @@ def test_no_header_of_the_server_chooses_a_path(hub: Hub, tmp_path: Path):
 
 
 def unpacking_to(size: int) -> bytes:
-    made = zlib.compressobj(wbits=31)
-    return b"".join((made.compress(b"["), *(made.compress(b" " * 1_000_000) for _ in range(size)), made.flush()))
+    """So many megabytes of spaces, packed: after a full flush, equal blocks are equal bytes."""
+    packed = zlib.compressobj(wbits=31)
+    first = packed.compress(b"[") + packed.flush(zlib.Z_FULL_FLUSH)
+    return first + (packed.compress(b" " * 1_000_000) + packed.flush(zlib.Z_FULL_FLUSH)) * size
 
 
 @pytest.mark.parametrize(
