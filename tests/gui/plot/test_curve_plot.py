@@ -502,3 +502,17 @@ def test_every_mark_has_its_name_and_all_stand_alike(theme, low):
         for box, point in zip(boxes, points, strict=True)
     )
     assert all(QRectF(0, 0, 300, 200).contains(box) for box in boxes)
+
+
+def test_names_of_points_on_a_steep_curve_stand_below_it(theme):
+    """In a narrow plot, the names were written across the curve."""
+    image = QImage(300, 300, QImage.Format.Format_RGB32)
+    with QPainter(image) as painter:
+        labels = PlotLabels(
+            painter, QRectF(0, 0, 300, 300), theme.palette, lambda left, right: [(300 - right, 300 - left)]
+        )
+        written = []
+        labels._write = lambda box, text, colour: written.append(box)
+        labels.name([(QPointF(x, 300 - x), f"{x} %") for x in (150, 220, 250)])
+    assert all(box.top() >= 300 - box.left() for box in written)
+    assert not any(one.intersects(other) for one, other in combinations(written, 2))

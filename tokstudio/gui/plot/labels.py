@@ -58,12 +58,13 @@ class PlotLabels:
                 self._draw(box, words, framed)
 
     def name(self, points: Sequence[tuple[QPointF, str]]) -> None:
-        """Writes the muted names of points, all of them and all alike: below their points, or above for want of room.
+        """Writes the muted names of points, all of them and all alike: below their points or, for want of room, above.
 
-        Where two would overlap, the left one is written farther left.
+        Where two would overlap, the left one is written farther left. Where names below their points would cover a
+        steep curve, they are written below it.
         """
         below, above = (self._beside(points, sign) for sign in (1, -1))
-        boxes = above if self._faults(above) < self._faults(below) else below
+        boxes = min(below, [self._below_curves(box) for box in below], above, key=self._faults)
         for box, (_, text) in zip(boxes, points, strict=True):
             self._written.append(box)
             self._write(box, text, self._palette.muted)
@@ -78,6 +79,10 @@ class PlotLabels:
             box.moveLeft(min(box.left(), end - box.width()))
             boxes[number], end = box, box.left()
         return [boxes[number] for number in range(len(points))]
+
+    def _below_curves(self, box: QRectF) -> QRectF:
+        lowest = (low for top, low in self._curves_between(box.left(), box.right()) if top < box.bottom())
+        return box.translated(0, max(max(lowest, default=box.top()) - box.top(), 0))
 
     def _faults(self, boxes: Sequence[QRectF]) -> tuple[int, int]:
         """How many boxes are not in the area, and how many cover a curve."""
