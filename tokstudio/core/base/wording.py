@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import reprlib
+import unicodedata
 from collections.abc import Callable, Collection
 from itertools import islice
 
@@ -26,6 +27,14 @@ def safe_name(text: str, otherwise: str) -> str:
     kept = _NOT_IN_NAMES.sub("-", _UNSHOWABLE.sub("", text))
     kept = kept.encode("utf-8", "ignore")[:_LONGEST_NAME].decode("utf-8", "ignore").strip(" .")
     return f"{otherwise} {kept}" if _DEVICES.fullmatch(kept) else kept or otherwise
+
+
+def columns_of(text: str) -> int:
+    """The columns that a text takes in a terminal: two for a wide one (Japanese), none for a mark."""
+    return sum(
+        0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 1 + (unicodedata.east_asian_width(c) in ("W", "F"))
+        for c in text
+    )
 
 
 def printable(text: str) -> str:

@@ -7,7 +7,6 @@ import csv
 import io
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.base.wording import percent_text, printable
+from tokstudio.core.base.wording import columns_of, percent_text, printable
 from tokstudio.core.comparison.figures import Better, Figure
 
 MISSING = "\N{EN DASH}"
@@ -203,7 +202,6 @@ def _best(ratios: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 TRAINED_ON = "trained_on"  # the first column of the rows that tell which texts a tokenizer was trained on
 
-_WIDE = ("W", "F")
 _MARKUP = re.compile(r"([\\`*_{}\[\]#|~!])")
 
 
@@ -348,21 +346,13 @@ def _aligned_lines(table: FigureTable) -> Iterator[str]:
 def aligned(rows: Sequence[Sequence[str]], are_numbers: Sequence[bool]) -> Iterator[str]:
     """Rows whose columns are aligned in a terminal, those of numbers to the right."""
     rows = [[printable(cell) for cell in row] for row in rows]
-    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells: list[str] = []
         for cell, width, is_number in zip(row, widths, are_numbers, strict=True):
-            blank = " " * (width - _width(cell))
+            blank = " " * (width - columns_of(cell))
             cells.append(blank + cell if is_number else cell + blank)
         yield "  ".join(cells).rstrip()
-
-
-def _width(text: str) -> int:
-    """The columns that a text takes in a terminal."""
-    return sum(
-        0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 1 + (unicodedata.east_asian_width(c) in _WIDE)
-        for c in text
-    )
 
 
 def _is_number(table: FigureTable) -> tuple[bool, ...]:

@@ -207,11 +207,11 @@ def test_the_rows_are_written_as_they_are_listed_and_copied(qtbot, tmp_path, win
 
 @at_window()
 def test_names_are_as_wide_as_they_need_and_written_from_left_to_right(qtbot, window):
-    name = "עברית of some length.txt"
-    window.session.corpus.add_texts([(name, "one two"), ("b.txt", "three")])
+    names = ["עברית of some length.txt", "日本語の長い長い文章の題名.txt", "b.txt"]
+    window.session.corpus.add_texts([(name, "one two") for name in names])
     page = explored(qtbot, window)
-    assert column(page, "Source") == [name, "b.txt"]
-    width = page.table_view.fontMetrics().horizontalAdvance(name)
+    assert column(page, "Source") == names
+    width = max(map(page.table_view.fontMetrics().horizontalAdvance, names))
     assert page.table_view.columnWidth(0) > width
 
 

@@ -17,7 +17,7 @@ from PySide6.QtGui import QFont
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.base.wording import percent_text, several
+from tokstudio.core.base.wording import columns_of, percent_text, several
 from tokstudio.core.corpus.source import Source, document_place
 from tokstudio.core.exploration.document_filter import DocumentFilter
 from tokstudio.core.exploration.exploration import Exploration
@@ -214,7 +214,7 @@ class DocumentRows(ListRows):
         if each.kind == "count":
             return widest_number(each.widest, values)
         names = () if each.key == "script" else self.listed.documents.names.get(each.key, ())
-        return max(names, key=len, default=each.widest)[:_LONGEST_NAME]
+        return max(names, key=columns_of, default=each.widest)[:_LONGEST_NAME]
 
     def document_at(self, row: int) -> int:
         """The document of a row, from 0 over all sources."""

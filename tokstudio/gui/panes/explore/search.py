@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QCheckBox, QHeaderView, QSizePolicy, QStyledItemDe
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.base.wording import percent_text, several
+from tokstudio.core.base.wording import columns_of, percent_text, several
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.core.exploration.search import BARS, Order, Search
@@ -232,7 +232,7 @@ class BarTable(Fitting, ReadOnlyTable):
         leasts = {SOURCE: "", HITS: "0,000,000", RATE: "Per million    "}
         rows = range(self.rows.count())
         texts = {at: (least, *(self.rows.text(row, at) or "" for row in rows)) for at, least in leasts.items()}
-        widest = {at: max(some, key=len) for at, some in texts.items()}
+        widest = {at: max(some, key=columns_of) for at, some in texts.items()}
         for at in (HITS, RATE):
             header.resizeSection(at, metrics.horizontalAdvance(widest[at]) + self._theme.scaled(14))
         name = metrics.horizontalAdvance(widest[SOURCE]) + self._theme.scaled(20)

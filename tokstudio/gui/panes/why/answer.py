@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge
 from tokstudio.core.base.progress import Progress
-from tokstudio.core.base.wording import capitalized, in_units
+from tokstudio.core.base.wording import capitalized, columns_of, in_units
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.model import TokenCell, TokenColumn, TokenTable
@@ -254,7 +254,7 @@ class RunnersModel(TokenTable):
         return "\t".join([str(slot + 1), *texts, *map(str, figures)])
 
     def widest(self, column: int) -> str:
-        return max((self.cell(row, column).text for row in range(len(self._pairs))), key=len, default="")
+        return max((self.cell(row, column).text for row in range(len(self._pairs))), key=columns_of, default="")
 
     def count(self) -> int:
         return len(self._pairs)
