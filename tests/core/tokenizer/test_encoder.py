@@ -16,7 +16,7 @@ from tests.core.reference import encode_slowly, named_pattern, pieces
 from tests.core.texts import document, documents, patient, settings_of_runs
 from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, train
 from tokstudio.core.kernels.encode import STATE_SIZE, encode_sequence
-from tokstudio.core.kernels.longest_match import ABOVE, BEFORE, LEAST, NO_TOKEN, TOKEN
+from tokstudio.core.kernels.longest_match import ABOVE_AT, BEFORE_AT, LEAST, NO_TOKEN, ROW, TOKEN
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.tokenizer.encoder import LONGEST
@@ -103,21 +103,25 @@ def test_a_node_of_the_trie_says_which_of_the_tokens_behind_it_is_made_first(tok
     assert trie is not None
     merges, results = tokenizer.merges.tolist(), tokenizer.merge_results.tolist()
     byte_ids, number_of = tokenizer.byte_ids.tolist(), trie.numbers.tolist()
-    rows = trie.nodes.tolist()
-    first, ends = {}, {}
+    # Each row: the row above, that before its next nodes, and a bit for each kind of these.
+    rows = [(row >> ABOVE_AT & ROW, row >> BEFORE_AT & ROW, row & (1 << BEFORE_AT) - 1) for row in trie.nodes.tolist()]
+    first, ends, kinds = {}, {}, dict.fromkeys(range(trie.base), 0)
     for result in results:
         if encode_slowly(tokenizer.tokens[result], merges, results, byte_ids) != [result]:
             continue
         spelling = [number_of[byte_ids[byte]] for byte in tokenizer.tokens[result]]
         row = spelling[0]
         for symbol in spelling[1:]:
-            above, row = row, rows[row][BEFORE] ^ symbol
-            assert rows[row][ABOVE] == above
+            kinds[row] |= 1 << symbol % BEFORE_AT
+            above, row = row, rows[row][1] ^ symbol
+            assert rows[row][0] == above
+            kinds.setdefault(row, 0)
             first[row] = min(first.get(row, NO_TOKEN), number_of[result])
         ends[row] = number_of[result]
-    listed = {row: values for row, values in enumerate(rows) if values[ABOVE] >= 0}
-    assert {row: values[LEAST] for row, values in listed.items()} == first
-    assert {row: values[TOKEN] for row, values in listed.items() if values[TOKEN] != NO_TOKEN} == ends
+    listed = [row for row, values in enumerate(rows) if values[0] != ROW]
+    assert {row: trie.ends[LEAST, row] for row in listed} == first
+    assert {row: trie.ends[TOKEN, row] for row in listed if trie.ends[TOKEN, row] != NO_TOKEN} == ends
+    assert {row: rows[row][2] for row in kinds} == kinds
 
 
 class TestLongTexts:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.kernels.compiled import njit
+from tokstudio.core.kernels.intrinsics import address_of, byte_at, int64_at
 from tokstudio.core.kernels.tables import Int32, Int64
 
 # numpy's stubs cannot tell an element from an array where the index came out of an array itself.
@@ -44,38 +45,45 @@ def slot_of(pair: int, mask: int) -> int:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def is_set(bits: Bytes, place: int) -> bool:
-    """Whether a bit is set."""
-    return (bits[place >> 3] >> (place & 7)) & 1 != 0
-
-
-@njit(nogil=True, cache=True, inline="always")
 def set_bit(bits: Bytes, place: int) -> None:
     """Sets a bit."""
     bits[place >> 3] |= 1 << (place & 7)
 
 
 @njit(nogil=True, cache=True, inline="always")
-def find(pairs: Int64, left: int, right: int, limit: int) -> int:
-    """The rank << 32 | result of a pair; -1 where no merge below rank `limit` joins it."""
+def find(pairs: int, mask: int, left: int, right: int, limit: int) -> int:
+    """The rank << 32 | result of a pair; -1 where no merge below rank `limit` joins it.
+
+    Loops pass the address of the table and its slots - 1, because an array that is passed costs more than the look-up.
+    """
     pair = (np.int64(left) << 32) | right
-    mask = (pairs.size >> 1) - 1
     slot = slot_of(pair, mask)
-    held = pairs[2 * slot]
+    held = int64_at(pairs, 2 * slot)
     while held != pair and held != _NONE:
         slot = (slot + 1) & mask
-        held = pairs[2 * slot]
+        held = int64_at(pairs, 2 * slot)
     if held == _NONE:
         return _NONE
-    value = pairs[2 * slot + 1]
+    value = int64_at(pairs, 2 * slot + 1)
     return value if (value >> 32) < limit else _NONE
 
 
 @njit(nogil=True, cache=True, inline="always")
-def find_likely(pairs: Int64, bits: Bytes, left: int, right: int, limit: int) -> int:
-    """Does the same as `find`; `bits` tells of most pairs that no merge joins them, sooner than the table."""
-    place = slot_of((np.int64(left) << 32) | right, 8 * bits.size - 1)
-    return find(pairs, left, right, limit) if is_set(bits, place) else _NONE
+def find_likely(pairs: int, mask: int, bits: int, bit_mask: int, left: int, right: int, limit: int) -> int:
+    """Does the same as `find`; `bits` tells of most pairs that no merge joins them, sooner than the table.
+
+    `bits` is an address too, and `bit_mask` the number of bits - 1.
+    """
+    place = slot_of((np.int64(left) << 32) | right, bit_mask)
+    if (byte_at(bits, place >> 3) >> (place & 7)) & 1 == 0:
+        return _NONE
+    return find(pairs, mask, left, right, limit)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def slots_of(pairs: Int64) -> tuple[int, int]:
+    """The first two arguments of `find`. The caller keeps the array alive."""
+    return address_of(pairs), (pairs.size >> 1) - 1
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -152,6 +160,7 @@ def encode_sequence(
         Whether the sequence is encoded.
     """
     n = len(symbols)
+    slots, mask = slots_of(pairs)
     if state[STARTED] < n:
         begin = state[STARTED]
         end = min(n, begin + budget)
@@ -159,7 +168,7 @@ def encode_sequence(
         for i in range(begin, end):
             following[i], previous[i], pending[i] = i + 1, i - 1, _NONE
             if i + 1 < n:
-                value = find(pairs, symbols[i], symbols[i + 1], limit)
+                value = find(slots, mask, symbols[i], symbols[i + 1], limit)
                 pending[i] = value
                 if value != _NONE:
                     heap[size] = (value & ~_LOW) | i
@@ -209,7 +218,7 @@ def encode_sequence(
         for begin, end in ((place, np.int64(after)), (np.int64(previous[place]), place)):
             if begin < 0 or end >= n:
                 continue
-            value = find(pairs, symbols[begin], symbols[end], limit)
+            value = find(slots, mask, symbols[begin], symbols[end], limit)
             if value != pending[begin]:
                 pending[begin] = value
                 if value != _NONE:
@@ -270,6 +279,8 @@ def encode_words(
     # The pair that begins at each place: rank << _PLACE_BITS | place, `_NEVER` for none.
     order = np.empty(SHORT + 3, np.int64)
     in_bytes = unit_ids.size == 256
+    slots, mask = slots_of(pairs)
+    bits_at, bit_mask = address_of(bits), 8 * bits.size - 1
     for word in range(first, offsets.size - 1):
         at, end, to = offsets[word], offsets[word + 1], id_offsets[word]
         if to + end - at > ids.size:
@@ -296,7 +307,7 @@ def encode_words(
         for place in range(n):
             following[place], previous[place] = place + 1, place - 1
         for place in range(n - 1):
-            value = find_likely(pairs, bits, symbols[place], symbols[place + 1], limit)
+            value = find_likely(slots, mask, bits_at, bit_mask, symbols[place], symbols[place + 1], limit)
             order[place], merged[place] = _order(value, place), value & _LOW
         order[n - 1 : n + 3] = _NEVER
         while True:
@@ -313,10 +324,10 @@ def encode_words(
             order[gone] = order[place] = _NEVER
             if after < n:
                 previous[after] = place
-                value = find_likely(pairs, bits, symbols[place], symbols[after], limit)
+                value = find_likely(slots, mask, bits_at, bit_mask, symbols[place], symbols[after], limit)
                 order[place], merged[place] = _order(value, place), value & _LOW
             if before >= 0:
-                value = find_likely(pairs, bits, symbols[before], symbols[place], limit)
+                value = find_likely(slots, mask, bits_at, bit_mask, symbols[before], symbols[place], limit)
                 order[before], merged[before] = _order(value, before), value & _LOW
         place = np.int64(0)
         while place < n:
@@ -411,6 +422,7 @@ def encode_with_dropout(
     Returns:
         The number of tokens.
     """
+    slots, mask = slots_of(pairs)
     longest = 0
     for size in sizes:
         longest = max(longest, size)
@@ -424,7 +436,7 @@ def encode_with_dropout(
         for i in range(n):
             following[i], previous[i], pending[i] = i + 1, i - 1, _NONE
             if i + 1 < n:
-                pending[i] = find(pairs, symbols[begin + i], symbols[begin + i + 1], limit)
+                pending[i] = find(slots, mask, symbols[begin + i], symbols[begin + i + 1], limit)
                 if pending[i] != _NONE:
                     sift_in(heap, size, (pending[i] & ~_LOW) | i)
                     size += 1
@@ -456,7 +468,7 @@ def encode_with_dropout(
             for left, right in ((place, np.int64(after)), (np.int64(previous[place]), place)):
                 if left < 0 or right >= n:
                     continue
-                pending[left] = find(pairs, symbols[begin + left], symbols[begin + right], limit)
+                pending[left] = find(slots, mask, symbols[begin + left], symbols[begin + right], limit)
                 if pending[left] != _NONE:
                     sift_in(heap, size, (pending[left] & ~_LOW) | left)
                     size += 1

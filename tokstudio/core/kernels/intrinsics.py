@@ -42,6 +42,12 @@ if TYPE_CHECKING:
     def eight_at(address: int, index: int) -> np.uint64:  # noqa: D103
         ...
 
+    def int32_at(address: int, index: int) -> int:  # noqa: D103
+        ...
+
+    def int64_at(address: int, index: int) -> int:  # noqa: D103
+        ...
+
     def bytes_between(address: int, index: int, bits: int, first: int, amount: int) -> np.uint64:  # noqa: D103
         ...
 
@@ -123,6 +129,26 @@ else:
             return builder.load(place, align=1)
 
         return types.uint64(types.int64, types.int64), generate
+
+    @intrinsic
+    def int32_at(context, address, index):  # noqa: ANN001, ANN201
+        """Element `index` of an int32 array at an address."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            start = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
+            return builder.sext(builder.load(builder.gep(start, [arguments[1]])), ir.IntType(64))
+
+        return types.int64(types.int64, types.int64), generate
+
+    @intrinsic
+    def int64_at(context, address, index):  # noqa: ANN001, ANN201
+        """Element `index` of an int64 array at an address."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            start = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+            return builder.load(builder.gep(start, [arguments[1]]))
+
+        return types.int64(types.int64, types.int64), generate
 
     @intrinsic
     def bytes_between(context, address, index, bits, first, amount):  # noqa: ANN001, ANN201

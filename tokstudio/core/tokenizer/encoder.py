@@ -313,14 +313,15 @@ class Encoder:
         n = len(symbols)
         tokens, dead = np.empty(n, np.uint32), np.zeros(n // 8 + 1, np.uint8)
         state = np.zeros(kernel.STATE_SIZE, np.int64)
-        tables = (trie.pairs, trie.bits, trie.base, self.limit, trie.parts, trie.lengths, trie.shorter, trie.nodes)
+        tables = (trie.pairs, trie.bits, trie.base, self.limit, trie.parts, trie.lengths, trie.shorter)
+        rows = (trie.nodes, trie.ends)
         numbers = symbols
         if trie.numbered:
             numbers = np.empty(n, np.int32)
             for at in range(0, n, PIECE):
                 numbers[at : at + PIECE] = trie.numbers[symbols[at : at + PIECE]]
                 yield Progress("encoding", 0, n)
-        while not kernel.encode_by_longest(*tables, numbers, tokens, dead, state, BUDGET):
+        while not kernel.encode_by_longest(*tables, *rows, numbers, tokens, dead, state, BUDGET):
             yield Progress("encoding", int(state[kernel.PLACE]), n)
         return tokens[: state[kernel.WRITTEN]]
 

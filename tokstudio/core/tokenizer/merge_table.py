@@ -15,6 +15,8 @@ from tokstudio.core.model.alphabet import Alphabet
 _MOST_NODES = 1 << 24
 _ROOM, _MOST_ROOM = 1.125, 16  # rows for each node of a trie, at first and at most
 
+_NO_ROWS = np.empty(0, np.int64), np.empty((2, 0), np.int32)
+
 
 @dataclass(frozen=True, eq=False)
 class Trie:
@@ -28,7 +30,8 @@ class Trie:
     parts: NDArray[np.int32]  # [numbers, 2], left and right
     lengths: NDArray[np.int32]  # [numbers], base tokens
     shorter: NDArray[np.int32]  # [numbers], the longest token that each begins with, but for itself
-    nodes: NDArray[np.int32]  # [rows, 4]
+    nodes: NDArray[np.int64]  # [rows]
+    ends: NDArray[np.int32]  # [2, rows]
 
     @cached_property
     def numbered(self) -> bool:
@@ -101,12 +104,12 @@ class MergeTable:
         parts[base:] = merges
         reachable, shorter = np.arange(size) < base, np.full(size, -1, np.int32)
         most = kernel.describe(pairs, bits, base, parts, lengths, reachable)
-        nodes = np.empty((0, 4), np.int32)
+        rows = _NO_ROWS
         if most <= _MOST_NODES:
             listed = np.full((4, most), kernel.NO_TOKEN, np.int32)
             count = kernel.list_nodes(results[reachable[base:]], parts, base, listed, shorter)
-            nodes = _placed(base, listed, count)
-        return Trie(base, ids.astype(np.uint32), numbers, pairs, bits, parts, lengths, shorter, nodes)
+            rows = _placed(base, listed, count)
+        return Trie(base, ids.astype(np.uint32), numbers, pairs, bits, parts, lengths, shorter, *rows)
 
 
 def _hashed(merges: NDArray[np.int32], results: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -119,17 +122,17 @@ def _hashed(merges: NDArray[np.int32], results: NDArray[np.int32]) -> tuple[NDAr
     return pairs, bits
 
 
-def _placed(base: int, listed: NDArray[np.int32], count: int) -> NDArray[np.int32]:
+def _placed(base: int, listed: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The rows of so many listed nodes; none where they would be too many."""
-    from tokstudio.core.kernels.longest_match import place_nodes
+    from tokstudio.core.kernels import longest_match as kernel
 
     # The next nodes of any node fit into so many rows if all of these are free.
     step = power_of_two(base)
     size = step * (2 + int(_ROOM * count) // step)
-    most = _MOST_ROOM * max(step, count)
+    most = min(_MOST_ROOM * max(step, count), kernel.MOST_ROWS)
     while size <= most:
-        nodes = np.full((size, 4), -1, np.int32)
-        if place_nodes(base, listed, count, nodes):
-            return nodes
+        nodes, ends = np.full(size, kernel.FREE, np.int64), np.full((2, size), kernel.NO_TOKEN, np.int32)
+        if kernel.place_nodes(base, listed, count, nodes, ends):
+            return nodes, ends
         size *= 2
-    return np.empty((0, 4), np.int32)
+    return _NO_ROWS
