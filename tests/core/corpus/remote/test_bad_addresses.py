@@ -16,6 +16,7 @@ from tokstudio.core.base.errors import CorpusError, TokStudioError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus as CorpusClass
 from tokstudio.core.corpus.readers.folders import Fetching, numbered_work, remote_entries_work
+from tokstudio.core.corpus.remote.files import NoConnectionError, refuse_busy
 from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.hub.addresses import parse_address
 from tokstudio.core.hub.kept_texts import kept_texts
@@ -239,7 +240,7 @@ def test_a_copy_is_used_while_a_server_cannot_answer(hub: Hub):
     hub.repositories["datasets/me/set"] = Repository({"train.parquet": parquet(["one", "two"])})
     whole = [Corpus.from_files(one).sha256 for one in (address, NAME)]
     host = hub.address.partition("//")[2]
-    for hub.status in (408, 429, 500, 503, 520):
+    for hub.status in (429, 520):
         for one, sha256 in zip((address, NAME), whole, strict=True):
             corpus = Corpus.from_files(one)
             assert corpus.sha256 == sha256
@@ -250,6 +251,14 @@ def test_a_copy_is_used_while_a_server_cannot_answer(hub: Hub):
     hub.status = 404
     with pytest.raises(CorpusError, match="there is no such file"):
         Corpus.from_files(address)
+
+
+def test_the_answers_after_which_a_server_may_send_a_file_later():
+    for status in (408, 429, 500, 502, 503, 504, 520, 599):
+        with pytest.raises(NoConnectionError, match=rf"^a\.txt: host cannot answer now \(status {status}\): try again"):
+            refuse_busy("a.txt", "host", status)
+    for status in (200, 206, 301, 400, 401, 403, 404, 410, 416):
+        refuse_busy("a.txt", "host", status)
 
 
 def test_a_copy_is_used_where_the_connection_ends_unless_it_is_another_version(hub: Hub, no_pauses: None):

@@ -101,9 +101,9 @@ def test_a_sample_moves_little_more_than_its_bytes(hub: Hub, kind: str):
         files = {f"train-{number}.txt": "\n".join(texts(9_000, number, 40)).encode() for number in range(10)}
     else:
         group = 1_500 if kind == "parquet" else 100_000
-        numbers = [list(range(12_000))]
+        more = {"other": texts(12_000, 99), "n": list(range(12_000))}
         files = {
-            f"train-{number}.parquet": parquet(texts(12_000, number, 40), group, other=texts(12_000, 99), n=numbers[0])
+            f"train-{number}.parquet": parquet(texts(12_000, number, 40), group, **more)
             for number in range(4 if kind == "large groups" else 10)
         }
     put(hub, files)
