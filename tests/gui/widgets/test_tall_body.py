@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, QSize, QStringListModel
+from PySide6.QtCore import QPoint, QSize, QStringListModel, QTimer
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QTableView, QWidget
 
 from tests.gui.person import at_rest
+from tokstudio.gui.widgets import layouts
 from tokstudio.gui.widgets.controls import WholeLines
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import TallBody, column, row
@@ -52,6 +53,14 @@ def test_no_line_is_cut_at_an_edge_wherever_one_scrolls_and_however_high_it_is(q
     at_rest(qtbot, form)
     last = form.widget().findChildren(QLabel)[-1]
     assert last.mapTo(form.viewport(), QPoint(0, last.height())).y() <= form.viewport().height(), "the end is in sight"
+
+
+def test_it_rests_equally_long_wherever_it_was_scrolled_to(qtbot, form):
+    at_rest(qtbot, form)
+    for value in (600, 60, 400):
+        form.verticalScrollBar().setValue(value)
+        [waits] = [timer for timer in form.findChildren(QTimer) if timer.isActive()]
+        assert waits.interval() == layouts.REST, value
 
 
 def test_a_body_with_room_for_its_content_has_no_margin(qtbot, form):

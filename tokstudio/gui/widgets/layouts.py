@@ -160,7 +160,8 @@ class Canvas(QAbstractScrollArea):
 
 _LEAST_HEIGHT = 48
 _AROUND = 4  # pixels above and below a widget that is scrolled into view
-_REST = 150  # milliseconds without scrolling, after which a cut line moves into sight
+#: Milliseconds without scrolling, after which a cut line moves into sight.
+REST = 150
 _LARGE = 0.4  # the share of a body from which on a table or text in it may be cut, between its rows
 
 
@@ -189,12 +190,12 @@ class TallBody(QScrollArea):
             one.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         self._trimming = False
         self._rested_at = 0
-        self._rests = QTimer(self, singleShot=True, interval=_REST)
+        self._rests = QTimer(self, singleShot=True, interval=REST)
         self._rests.timeout.connect(self._begin_at_line)
         self._later = QTimer(self, singleShot=True, interval=0)
         self._later.timeout.connect(self.fit_inner)
         self.verticalScrollBar().valueChanged.connect(self._end_at_line)
-        self.verticalScrollBar().valueChanged.connect(self._rests.start)
+        self.verticalScrollBar().valueChanged.connect(self._wait_for_rest)
         self.verticalScrollBar().actionTriggered.connect(self._forget_kept)
         # The card draws the background.
         self.viewport().setAutoFillBackground(False)
@@ -264,6 +265,10 @@ class TallBody(QScrollArea):
             for splitter in self.findChildren(QSplitter):
                 splitter.setMinimumHeight(splitter.minimumSizeHint().height())
         self._end_at_line()
+        self._rests.start()
+
+    def _wait_for_rest(self) -> None:
+        # `start` itself would take the value of the scroll bar for its milliseconds.
         self._rests.start()
 
     # ---- whole lines
