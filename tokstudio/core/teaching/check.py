@@ -168,6 +168,7 @@ class Checker:
         self._right: list[Merge] = []
         self._is_complete = False
         self._kept: dict[tuple[object, ...], Words] = {}  # by what they depend on; those of the settings first
+        self._kept_words = 0
         self._seen: dict[tuple[object, ...], int] = {}  # a hash of the words, by what they depend on
 
     def expected_work(self, merges: int) -> Work[list[Merge]]:
@@ -346,12 +347,12 @@ class Checker:
         seen = self._seen[recipe.of_words] = hash((recipe.characters, tuple(counted.items())))
         own = self._settings.recipe.of_words
         if own in self._kept and seen == self._seen[own]:
-            words = self._kept[own]
-        else:
-            words = yield from Words.of_work(counted, characters=recipe.characters)
-        distinct = {id(each): len(each.words) for each in (*self._kept.values(), words)}
-        if not self._kept or sum(distinct.values()) <= _MOST_KEPT:
+            words = self._kept[recipe.of_words] = self._kept[own]
+            return words
+        words = yield from Words.of_work(counted, characters=recipe.characters)
+        if not self._kept or self._kept_words + len(words.words) <= _MOST_KEPT:
             self._kept[recipe.of_words] = words
+            self._kept_words += len(words.words)
         return words
 
     def _ends_there(self, trainer: NaiveTrainer, merges: int) -> bool:
