@@ -30,7 +30,7 @@ from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.corpus.source import CountedWith, Source, entries
 from tokstudio.core.library_training.train import lines_work
 from tokstudio.core.model.algorithms import TIE_BREAKS, Picky, SuperBPE
-from tokstudio.core.pretokenization import count_words
+from tokstudio.core.pretokenization import count_words, word_table
 from tokstudio.core.pretokenization.count_words import Counting, numbers_of_parts
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.teaching.check import Checker, CheckSettings
@@ -96,10 +96,11 @@ def small_chunks(order, size=7):
 
 
 def trained(corpus: Corpus, config: TrainingConfig, order, route="threads"):
-    # What is spilled is written into many files for each chunk.
+    # What is spilled is written into a file for each partition of each chunk.
     with small_chunks(order, 150 if route == "spilled" else 7) as patch:
         if route == "spilled":
             patch.setattr(count_words, "MOST_OF_FREE", 1e-9)
+            patch.setattr(word_table, "PARTITIONS", 3)
         trainer = Trainer(corpus, config, threads=4)
         list(trainer)
     return trainer.run

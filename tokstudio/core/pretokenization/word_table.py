@@ -421,7 +421,7 @@ class Spill:
             with self._making:  # two folders would lose the counts in one of them
                 if self._folder is None:
                     self._folder = TemporaryFolder()
-            number, partitions = next(self._numbers), Partitions(table.words, table.offsets)
+            number, partitions = next(self._numbers), Partitions(table.words, table.offsets, PARTITIONS)
             rows_of = [partitions.of_rows(each.words) for each in rows]
             for which in range(PARTITIONS):
                 with (self._folder.path / f"{which}-{number}").open("wb") as file:
