@@ -68,7 +68,7 @@ def test_a_str_is_kept_as_utf8_and_bytes_as_they_are(texts, documents):
 @given(st.lists(st.text() | st.text("aé😀\ud83d\ude00") | st.binary(max_size=3), max_size=400))
 def test_many_texts_are_converted_as_each_is_by_itself(at_once, texts):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tokstudio.core.text.utf8.JOINED", at_once)
+        patch.setattr("tokstudio.core.corpus.source.JOINED", at_once)
         source = Source.from_texts(iter(texts))
     alone = [to_utf8(text) for text in texts]
     assert (source.data.tobytes(), np.diff(source.ends, prepend=0).tolist()) == (b"".join(alone), [*map(len, alone)])

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import islice, pairwise
 from pathlib import Path, PurePath
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget, TextStore
 from tokstudio.core.hub.kept_texts import TextOrigin
-from tokstudio.core.text.utf8 import Text, joined_utf8
+from tokstudio.core.text.utf8 import Text, all_to_utf8, is_utf8
 
 DOCUMENTS = ("file", "line")
 
@@ -27,12 +27,32 @@ DOCUMENTS = ("file", "line")
 _PIECE = 1 << 18
 _TEXTS, _MOST_TEXTS = 1 << 7, 1 << 12  # texts that are converted together, at first and at most
 _HELD = 1 << 22  # bytes of texts that are put into the store together
+JOINED = 1 << 22  # characters of texts that are encoded together, for whose places there are arrays
 
 
 def check_documents(documents: str) -> None:
     """Raises ConfigError unless `documents` is one of `DOCUMENTS`."""
     if documents not in DOCUMENTS:
         raise ConfigError(f'Documents must be "file" or "line", not "{documents}".')
+
+
+def _joined(texts: list[Text]) -> tuple[bytes, NDArray[np.int64], bool]:
+    """The UTF-8 of texts one after another, see `to_utf8`; int64 [texts], the bytes of each; whether all are valid."""
+    joined = ""
+    try:
+        joined = "".join(cast("list[str]", texts))
+        raw = joined.encode() if len(joined) <= JOINED else None
+    except (TypeError, UnicodeEncodeError):  # bytes, or a surrogate
+        raw = None
+    if raw is None:
+        raws = all_to_utf8(texts)
+        is_valid = bool(joined) or all(map(is_utf8, raws))  # bytes are not joined
+        return b"".join(raws), np.fromiter(map(len, raws), np.int64, len(raws)), is_valid
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    if len(raw) == len(joined):
+        return raw, lengths, True
+    starts = np.flatnonzero((np.frombuffer(raw + b"\0", np.uint8) & 0xC0) != 0x80)
+    return raw, np.diff(starts[np.cumsum(lengths)], prepend=0), True
 
 
 def document_ends(data: NDArray[np.uint8], documents: str) -> Work[NDArray[np.int64]]:
@@ -263,7 +283,7 @@ class Source:
         )
         each, number, size = iter([texts] if isinstance(texts, (str, bytes)) else texts), _TEXTS, 0
         while some := list(islice(each, number)):
-            raw, of_each, is_valid = joined_utf8(some)
+            raw, of_each, is_valid = _joined(some)
             is_text = is_text and is_valid
             held.append(raw)
             sizes.append(of_each)
