@@ -11,6 +11,8 @@ import pytest
 
 from tests.core.corpus.remote.sets import json_lines, parquet, texts
 from tokstudio import ConfigError, Corpus, CorpusError
+from tokstudio.core.corpus.remote.listing import list_work
+from tokstudio.core.hub.addresses import parse_address
 
 moto_server = pytest.importorskip("moto.server")
 s3fs = pytest.importorskip("s3fs")
@@ -91,3 +93,15 @@ def test_what_is_not_there_and_a_library_that_is_missing_are_told(store: Any):
         Corpus.from_files("gs://bucket/a.txt")
     with pytest.raises(ConfigError, match="not gopher://"):
         Corpus.from_files("gopher://bucket/a.txt")
+
+
+def test_each_page_of_a_list_is_told_as_a_long_one_is_no_stall(store: Any, monkeypatch):
+    for number in range(7):
+        put(store, f"texts/part-{number}.txt", b"text")
+    for given in ("s3://bucket/texts/", "s3://bucket/texts/*.txt", "s3://bucket"):
+        told: list[None] = []
+        with monkeypatch.context() as patch:
+            patch.setenv("MOTO_S3_DEFAULT_MAX_KEYS", "2")
+            listing, _ = list_work(parse_address(given), lambda told=told: told.append(None))
+        assert len(listing.files) == 7
+        assert len(told) >= 4, "four pages"

@@ -6,7 +6,8 @@ from __future__ import annotations
 import errno
 import fnmatch
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
@@ -422,6 +423,7 @@ def _web_listing(address: Address, meter: TransferMeter) -> RemoteListing:
 # --- Stores -----------------------------------------------------------------------------------------------------------
 
 
+_OF_S3, _PAGE_OF_S3 = ("s3", "s3a"), "after-call.s3.ListObjectsV2"
 # What the libraries of stores call the version of a file, or the time of its last change.
 _TAGS = ("ETag", "etag", "LastModified", "last_modified", "updated", "modificationTime", "mtime")
 
@@ -443,7 +445,7 @@ def system_of(address: Address, options: Mapping[str, Any], do: str = "read") ->
 
     `options` are the library's own, and `do` says what is done there. Raises ConfigError where it is not installed.
     """
-    if address.scheme in ("s3", "s3a"):
+    if address.scheme in _OF_S3:
         limits = {"connect_timeout": 10, "read_timeout": PATIENCE, "retries": {"max_attempts": 3}}
         options = {"config_kwargs": limits, **options}
     try:
@@ -462,12 +464,13 @@ def _listed_by_library(address: Address, meter: TransferMeter, options: Mapping[
         system, place = system_of(address, options)
         has_pattern = any(sign in place for sign in "*?[")
         info: dict[str, Any] = {"type": "directory"} if has_pattern else system.info(place)
-        if has_pattern:
-            found: dict[str, Any] = system.glob(place, detail=True)
-        elif info.get("type") == "file":
-            found = {place: info}
-        else:
-            found = system.find(place, detail=True)
+        with _pages_told(system, address, meter):
+            if has_pattern:
+                found: dict[str, Any] = system.glob(place, detail=True)
+            elif info.get("type") == "file":
+                found = {place: info}
+            else:
+                found = system.find(place, detail=True)
     fixed = re.split(r"[*?\[]", place, maxsplit=1)[0]
     below = fixed.rpartition("/")[0] if has_pattern or info.get("type") == "file" else place.rstrip("/")
     files: list[RemoteFile] = []
@@ -480,6 +483,25 @@ def _listed_by_library(address: Address, meter: TransferMeter, options: Mapping[
     if not chosen:
         raise CorpusError(f"{address}: there are no files of text with this address.")
     return RemoteListing(tuple(chosen), StoreConnection(system, meter, errors))
+
+
+@contextmanager
+def _pages_told(system: Any, address: Address, meter: TransferMeter) -> Generator[None]:  # noqa: ANN401
+    """Has a store with the interface of S3 report each page of a list: one of 100,000 files takes minutes."""
+    if address.scheme not in _OF_S3:
+        yield
+        return
+
+    def tell(**_: object) -> None:
+        meter.add(0)
+
+    system.connect()
+    events = system.s3.meta.events
+    events.register(_PAGE_OF_S3, tell)
+    try:
+        yield
+    finally:
+        events.unregister(_PAGE_OF_S3, tell)
 
 
 _BUSY = (errno.EBUSY, 121)  # as s3fs tells 503 and 500, by the numbers of Linux
