@@ -145,6 +145,11 @@ def test_what_stays_and_what_goes_is_that_of_a_slow_model(
             corpus = corpus.without(chosen, documents, lines)
             assert _documents(corpus) == [[_text(some) for _, some in each] for each in slow.sources]
             assert _rows(corpus) == slow.rows
+            of_each = [[row for row in slow.rows if row[0] == index] for index in range(len(texts))]
+            amounts = [(sum(row[2] < 0 for row in own), sum(row[2] >= 0 for row in own)) for own in of_each]
+            sizes = [sum(row[4] for row in own) for own in of_each]
+            assert corpus.left is not None
+            assert corpus.left.by_source.tolist() == [[*row, size] for row, size in zip(amounts, sizes, strict=True)]
             numbers = [document_numbers(source).tolist() for source in corpus.sources]
             assert numbers == [[number for number, _ in each] for each in slow.sources]
             starts = [np.concatenate([[0], source.ends[:-1]]) for source in corpus.sources]

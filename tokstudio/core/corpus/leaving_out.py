@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.arguments import several_of
-from tokstudio.core.base.arrays import narrowed
+from tokstudio.core.base.arrays import narrowed, read_only
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
@@ -287,6 +288,16 @@ class LeftOut:
             documents = int(np.count_nonzero(here)) - lines
             rows.append((_REASONS[number], documents, lines, int(self.size[here].sum(dtype=np.int64))))
         return tuple(rows)
+
+    @cached_property
+    def by_source(self) -> NDArray[np.int64]:
+        """int64 [sources, 3], the documents, lines and bytes that were left out of each; found once."""
+        is_line, most = self.line >= 0, len(self.texts)
+        amounts = np.zeros((most, 3), np.int64)
+        for column, each in enumerate((~is_line, is_line)):
+            amounts[:, column] = np.bincount(self.source[each], minlength=most)
+        amounts[:, 2] = np.bincount(self.source, self.size, most)
+        return read_only(amounts)
 
     def of(self, sources: Sequence[int]) -> LeftOut:
         """The same of some of the sources, which are then numbered as here."""

@@ -159,8 +159,11 @@ def build_actions(actions: Iterable[Action], theme: Theme, owner: QObject) -> di
 
 def refresh_actions(actions: Iterable[Action], built: Mapping[str, QAction], session: Session) -> None:
     """Enables the available actions; the tool tip and the status tip of a disabled action give the reason."""
+    reasons: dict[Obstacle, str | None] = {}  # most actions share theirs
     for action in actions:
-        reason = action.obstacle(session)
+        if action.obstacle not in reasons:
+            reasons[action.obstacle] = action.obstacle(session)
+        reason = reasons[action.obstacle]
         shown = built[action.id]
         if reason is None and not shown.isEnabled():
             shown.setEnabled(True)

@@ -177,9 +177,10 @@ class FindingTable(Fitting, ReadOnlyTable):
     def __init__(self, model: FindingRows, theme: Theme) -> None:
         super().__init__("Findings")
         self._rows, self._theme = model, theme
+        self._needed: list[int] = []  # pixels of each column
         self.setModel(model)
         self.setSelectionMode(ReadOnlyTable.SelectionMode.SingleSelection)
-        model.modelReset.connect(self.fit)
+        model.modelReset.connect(self._measure)
         theme.follow(self._apply_style)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -192,16 +193,22 @@ class FindingTable(Fitting, ReadOnlyTable):
     def fit(self) -> None:
         """Gives each column a comfortable width, and less where there is little room."""
         around, room = self._theme.scaled(40), self.viewport().width()
-        self.resizeColumnsToContents()
-        widths = [self.columnWidth(at) for at in range(len(_TITLES))]
-        spare = min(max(0, room - sum(widths)) // len(widths), around)
+        missing = min(0, room - sum(self._needed))
+        spare = min(max(0, room - sum(self._needed)) // len(_TITLES), around)
+        widths = [width + spare for width in self._needed]
+        widths[RULE] = max(self._theme.scaled(60), widths[RULE] + missing)
         for at, width in enumerate(widths):
-            self.setColumnWidth(at, width + spare)
-        self.setColumnWidth(RULE, max(self._theme.scaled(60), self.columnWidth(RULE) + min(0, room - sum(widths))))
+            self.setColumnWidth(at, width)
+
+    def _measure(self) -> None:
+        # Asks for every cell; a table is resized several times while it is laid out.
+        header = self.horizontalHeader()
+        self._needed = [max(self.sizeHintForColumn(at), header.sectionSizeHint(at)) for at in range(len(_TITLES))]
+        self.fit()
 
     def _apply_style(self) -> None:
         self.verticalHeader().setDefaultSectionSize(self._theme.scaled(26))
-        self.fit()
+        self._measure()
 
 
 # --- Examples of a finding --------------------------------------------------------------------------------------------
@@ -250,7 +257,7 @@ class ExampleRows(TableModel):
 
 # --- The page ---------------------------------------------------------------------------------------------------------
 
-_CHIPS = 200
+_CHIPS = 50  # that are added at once
 _LABEL = 16  # bytes of a token
 _EXAMPLES = 3
 _TICK_ROWS = "Tick what a tokenizer should not learn from."
@@ -286,6 +293,7 @@ class CleanUpPage(ExplorePage):
         self.living = plain_label("muted")
         self.chips = named(TokenChips(theme, rows=1), "Tokens that live from it")
         self.chips.clicked.connect(session.view.look_at)
+        self.chips.moreWanted.connect(self._more_chips)
         self.sum = named(paragraph_label(), "Sum of what is ticked")
         self.train = push_button("Train Without These", self._train)
         self.train.setProperty("primary", True)
@@ -391,13 +399,21 @@ class CleanUpPage(ExplorePage):
             self.chips.set_chips(())
             self.living.setText("" if finding is None else _NO_TOKENIZER)
         else:
-            ids = finding.tokens[:_CHIPS].tolist()
-            texts = (isolated(marked(shown(tokenizer.tokens.prefix(each, 2 * _LABEL), _LABEL))) for each in ids)
-            self.chips.set_chips([Chip(each, text) for each, text in zip(ids, texts, strict=True)])
-            most = f"; the {_CHIPS} with most uses" if len(finding.tokens) > _CHIPS else ""
+            self.chips.set_chips(self._chips_of(tokenizer, finding, 0))
             verb = "lives" if len(finding.tokens) == 1 else "live"
-            living = f"{several(len(finding.tokens), 'token')} {verb} from it{most}"
-            self.living.setText(f"{living}:" if ids else "No token lives from it.")
+            living = f"{several(len(finding.tokens), 'token')} {verb} from it:"
+            self.living.setText(living if len(finding.tokens) else "No token lives from it.")
+
+    def _chips_of(self, tokenizer: Tokenizer, finding: Finding, first: int) -> list[Chip]:
+        ids = finding.tokens[first : first + _CHIPS].tolist()
+        texts = (isolated(marked(shown(tokenizer.tokens.prefix(each, 2 * _LABEL), _LABEL))) for each in ids)
+        return list(map(Chip, ids, texts))
+
+    def _more_chips(self) -> None:
+        finding, exploration = self.example_rows.finding, self.exploring.exploration
+        tokenizer = exploration.tokenizer if exploration is not None else None
+        if finding is not None and isinstance(tokenizer, Tokenizer) and len(self.chips.chips) < len(finding.tokens):
+            self.chips.add_chips(self._chips_of(tokenizer, finding, len(self.chips.chips)))
 
     def _open(self, index: QModelIndex) -> None:
         self.exploring.open(*self.example_rows.place(index.row()))

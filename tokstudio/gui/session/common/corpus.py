@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from tokstudio.core.base.progress import finish
+from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.base.resources import SAMPLES
 from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.corpus.corpus import ONCE, Corpus
@@ -216,16 +215,11 @@ class CorpusState(QObject):
     @property
     def left_out_text(self) -> str:
         """How much is left out: "12 documents, 312 kB"; "" for nothing."""
-        left, lines = self.left, int((self.left.line >= 0).sum())
-        return _amounts(len(left) - lines, lines, int(left.size.sum()))
+        return _amounts(*self.left.by_source.sum(axis=0).tolist())
 
     def left_out_texts(self) -> list[str]:
         """The same for each source."""
-        left, most = self.left, len(self.sources)
-        is_line = left.line >= 0
-        counts = (np.bincount(left.source[each], minlength=most) for each in (~is_line, is_line))
-        sizes = np.bincount(left.source, left.size, most).astype(np.int64)
-        return [_amounts(*row) for row in zip(*(each.tolist() for each in (*counts, sizes)), strict=True)]
+        return [_amounts(*row) for row in self.left.by_source.tolist()] or [""] * len(self.sources)
 
     @property
     def reduced(self) -> Corpus | None:
@@ -433,7 +427,7 @@ class CorpusState(QObject):
 
     def _begin_leaving(self, what: LeavingOut) -> None:
         self._wish, whole = what, Corpus(self.sources)
-        self._leaving = self._jobs.start(partial(whole.without_work, what), self._take_reduced, self._not_left_out)
+        self._leaving = self._jobs.start(partial(_without_work, whole, what), self._take_reduced, self._not_left_out)
         self._leaving.cancelled.connect(self._leaving_cancelled)
 
     def _end_leaving(self) -> None:
@@ -508,6 +502,13 @@ def sample_title(source: Source) -> str:
     """The title of the sample that a source is, or is a part of; "" if it is no sample."""
     titles = (sample.title for sample in SAMPLES if source.name in (sample.title, *sample.parts))
     return next(titles, "") if source.path is None else ""
+
+
+def _without_work(corpus: Corpus, what: LeavingOut) -> Work[Corpus]:
+    reduced = yield from corpus.without_work(what)
+    if reduced.left is not None:
+        _ = reduced.left.by_source  # of millions of lines, which the window would wait for
+    return reduced
 
 
 def _amounts(documents: int, lines: int, size: int) -> str:

@@ -166,7 +166,7 @@ class Cleaning(QObject):
             self._end(self._training.corpus_obstacle or "The corpus has changed.")
             return
         run, corpus = self._runs.active, self._corpus.current
-        remark = f" (without {size_text(int(self._corpus.left.size.sum()))})"
+        remark = f" (without {size_text(int(self._corpus.left.by_source[:, 2].sum()))})"
         if run is None or run.config is None:
             self._training.start()
         elif run.start is not None:
