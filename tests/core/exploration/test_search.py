@@ -173,6 +173,13 @@ EXPRESSIONS = (
     "é|日",
     r"a*",
     r"(?i)A\n",
+    r"\Aa",
+    r"b\Z",
+    r"(?<![^a])b",
+    r"(?<=\n)a|b(?=\n)",
+    r"[^b]*+b",
+    r"(.)\1",
+    r"(?s)a.*?b",
 )
 PARTS = (
     "a",
@@ -194,7 +201,9 @@ PARTS = (
     "|",
     r"\n",
 )
-plain_expressions = st.lists(st.sampled_from(PARTS), min_size=1, max_size=5).map("".join)
+plain_expressions = st.builds(
+    str.__add__, st.sampled_from(["", "(?i)"]), st.lists(st.sampled_from(PARTS), min_size=1, max_size=5).map("".join)
+)
 
 
 @settings(patient, max_examples=300)
@@ -230,6 +239,9 @@ def test_expressions_match_as_in_each_document(documents, expression, case, whol
         (r"[A-Z]\w+ing\b", True),
         (r"^(?:the|a) \p{Lu}[^,\n]{2,5}?$", True),
         (r"a.b", True),
+        (r"(?i)eNDing", True),
+        (r"a(?i)b", False),
+        (r"(?is)a.b", False),
         (r"(?<=a)b", False),
         (r"a(?!b)", False),
         (r"a++", False),

@@ -154,11 +154,13 @@ _GROUP, _DOCUMENTS = 1 << 17, 1 << 12
 _OF_A_BLOCK, _FAILURES = 2 * SECONDS_OF_A_PIECE, 8
 _NO_SPANS = np.zeros((0, 2), np.int64)
 #: Expressions that look at nothing but what they match and the characters beside it: no groups but plain ones, nothing
-#: possessive, no reference, no name of a place but `^`, `$` and the border of a word.
+#: possessive, no reference, no name of a place but `^`, `$` and the border of a word. `(?i)` changes none of that.
 _ESCAPE = r"\\(?:[dDsSwWtnrfv]|[^\w\s]|[pP]\{[^{}]*\})"
 _CLASS = rf"\[\^?(?:[^\\\[\]^&|~-]|{_ESCAPE})(?:-(?=[^\\\[\]-])|[^\\\[\]&|~-]|{_ESCAPE})*\]"
 _QUANTIFIER = r"(?:[?*+]|\{\d+(?:,\d*)?\})\??(?![?*+{])"
-_PLAIN = re.compile(rf"(?:(?:[^\\()\[\]{{}}?*+|#]|\((?![?*])|[)|]|\(\?:|\\[bB]|{_ESCAPE}|{_CLASS})(?:{_QUANTIFIER})?)+")
+_PLAIN = re.compile(
+    rf"(?:\(\?i\))?(?:(?:[^\\()\[\]{{}}?*+|#]|\((?![?*])|[)|]|\(\?:|\\[bB]|{_ESCAPE}|{_CLASS})(?:{_QUANTIFIER})?)+"
+)
 
 
 class RegexTimeout(Exception):
@@ -203,46 +205,45 @@ class RegexFinder:
                 yield from self._in_parts(source, ends, first, start, stop)
                 continue
             raw, until = source.data[start:stop].tobytes(), monotonic() + SECONDS_OF_A_PIECE
-            spans, documents = list[tuple[int, int]](), list[int]()
-            borders = np.concatenate([np.array([start]), ends[first:last]]) - start
-            quick, owners, alone = (_NO_SPANS, NOTHING, range(last - first))
+            borders = [0, *(ends[first:last] - start).tolist()]
+            quick, owners, alone = _NO_SPANS, NOTHING, np.arange(last - first)
             if patience and len(alone) > 1:
-                quick, owners, alone = self._in_block(raw, borders[1:]) or (quick, owners, alone)
+                quick, owners, alone = self._in_block(raw, ends[first:last] - start) or (quick, owners, alone)
                 patience -= 2 * len(alone) > last - first
-            taken = 0
-            for number in [*alone, last - first]:
-                # The hits in the documents before it.
-                before = taken + int(np.searchsorted(owners[taken:], number))
-                for begin, end, owner in zip(
-                    *quick[taken:before].T.tolist(), owners[taken:before].tolist(), strict=True
-                ):
-                    spans.append((start + begin, start + end))
-                    documents.append(first + owner)
-                taken = before
-                if number == last - first or borders[number] == borders[number + 1]:
+            # The hits that were found together, and how many of them are in the documents before each of the others.
+            together, known = [(begin, end) for begin, end in (quick + start).tolist()], (owners + first).tolist()
+            before, taken = np.searchsorted(owners, alone).tolist(), 0
+            spans, documents = list[tuple[int, int]](), list[int]()
+            for number, behind in zip(alone.tolist(), before, strict=True):
+                if behind > taken:
+                    spans += together[taken:behind]
+                    documents += known[taken:behind]
+                    taken = behind
+                begin, end = borders[number], borders[number + 1]
+                if begin == end:
                     continue
-                begin = start + int(borders[number])
-                part = raw[begin - start : int(borders[number + 1])]
-                text = part.decode("utf-8", "surrogateescape")
+                text = raw[begin:end].decode("utf-8", "surrogateescape")
                 try:
                     # A generator for each of millions of lines would take longer than most of them.
                     found = self._pattern.finditer(text, concurrent=False, timeout=SECONDS_OF_A_PIECE)
-                    pieces = iter([[match.span() for match in found]])
+                    pieces = ([match.span() for match in found],)
                 except TimeoutError:
                     pieces = self._matches(text, 0, len(text), first + number)
                 for more in pieces:
                     if more:
-                        some = _in_bytes(text, len(part), more)
-                        spans += [(begin + one, begin + other) for one, other in some if one < other]
+                        some = _in_bytes(text, end - begin, more)
+                        spans += [(start + begin + one, start + begin + other) for one, other in some if one < other]
                         documents += [first + number] * (len(spans) - len(documents))
                     if monotonic() > until:
-                        yield self._kept(source, ends, begin, spans, documents)
+                        yield self._kept(source, ends, start + begin, spans, documents)
                         spans, documents, until = [], [], monotonic() + SECONDS_OF_A_PIECE
+            spans += together[taken:]
+            documents += known[taken:]
             yield self._kept(source, ends, stop, spans, documents)
 
     def _in_block(
         self, raw: bytes, ends: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]] | None:
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
         """Searches documents together, with a line feed after each; None where that takes long.
 
         A plain expression looks at nothing but what it matches and the characters beside it, to which a line feed is
@@ -259,7 +260,7 @@ class RegexFinder:
         except TimeoutError:
             return None
         if not found:
-            return _NO_SPANS, NOTHING, []
+            return _NO_SPANS, NOTHING, NOTHING
         spans = np.array(_in_bytes(text, len(block), found), np.int64)
         spans = spans[spans[:, 1] > spans[:, 0]]
         first, last = np.searchsorted(feeds, spans[:, 0]), np.searchsorted(feeds, spans[:, 1] - 1)
@@ -269,7 +270,7 @@ class RegexFinder:
         np.subtract.at(turns, last[crosses] + 1, 1)
         is_alone = np.cumsum(turns)[:-1] > 0
         kept = ~is_alone[first]
-        return spans[kept] - first[kept, np.newaxis], first[kept], np.flatnonzero(is_alone).tolist()
+        return spans[kept] - first[kept, np.newaxis], first[kept], np.flatnonzero(is_alone)
 
     def _in_parts(
         self, source: Source, ends: NDArray[np.int64], document: int, start: int, stop: int
