@@ -62,7 +62,7 @@ def test_what_is_unchanged_holds_in_every_way():
         assert proof.holds, proof.lines()
         assert proof.check() is proof
         assert "0 of 5 lines" in proof.points[5].sentence
-        assert proof.points[8].sentence.startswith("Hugging Face: identical on the test text and the sample (")
+        assert proof.points[8].sentence.startswith("Hugging Face: identical on the test text and a sample of your ")
 
 
 def test_points_that_tell_a_change_are_neutral_and_say_nothing_that_is_not_so():

@@ -159,13 +159,18 @@ def test_runs_are_changed_by_keys_while_nothing_trains(qtbot, book, window, answ
 
 
 @at_window()
-def test_one_click_on_a_sample_of_the_welcome_trains_it(qtbot, window):
+@pytest.mark.parametrize("by", ["mouse", "Enter"])
+def test_one_click_on_a_sample_of_the_welcome_trains_it(qtbot, window, by):
     cards = [
         button
         for button in window.compression.findChildren(QAbstractButton)
         if button.isVisible() and "Python program" in button.accessibleName() + button.text()
     ]
-    qtbot.mouseClick(cards[0], Qt.MouseButton.LeftButton)
+    if by == "mouse":
+        qtbot.mouseClick(cards[0], Qt.MouseButton.LeftButton)
+    else:
+        cards[0].setFocus()
+        qtbot.keyClick(cards[0], Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: window.session.runs.active is not None)
     quiet(qtbot, window)
     expected = train(Corpus.from_text(sample_text("python")), TrainingConfig(vocabulary_size=1000))

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, QSize, QStringListModel, QTimer
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QTableView, QWidget
+from PySide6.QtCore import QPoint, QSize, QStringListModel, Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QTableView, QWidget
 
 from tests.gui.person import at_rest
 from tokstudio.gui.widgets import layouts
@@ -61,6 +62,29 @@ def test_it_rests_equally_long_wherever_it_was_scrolled_to(qtbot, form):
         form.verticalScrollBar().setValue(value)
         [waits] = [timer for timer in form.findChildren(QTimer) if timer.isActive()]
         assert waits.interval() == layouts.REST, value
+
+
+def test_a_button_at_the_edge_stays_below_the_pointer_while_it_is_pressed(qtbot, form):
+    """The press gave it the focus, the body scrolled to it, and the release missed it: nothing was clicked."""
+    button, clicked = QPushButton("More"), []
+    button.clicked.connect(lambda: clicked.append(form.height()))
+    for widget in (button, *(QLabel("one more line") for _ in range(20))):
+        form.widget().layout().addWidget(widget)
+    first, window, tried = form.findChild(QLineEdit), form.window().windowHandle(), []
+    for height in range(166, 182, 2):
+        first.setFocus()
+        form.resize(260, height)
+        at_rest(qtbot, form)
+        form.verticalScrollBar().setValue(button.y() + button.height() - form.viewport().height())
+        at_rest(qtbot, form)
+        if not button.visibleRegion().isEmpty():
+            tried.append(height)
+            place = button.mapTo(form.window(), button.visibleRegion().boundingRect().bottomLeft() + QPoint(20, -1))
+            QTest.mousePress(window, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
+            at_rest(qtbot, form)
+            QTest.mouseRelease(window, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
+    assert len(tried) > 3
+    assert clicked == tried
 
 
 def test_a_body_with_room_for_its_content_has_no_margin(qtbot, form):

@@ -82,10 +82,11 @@ def _table(lines: list[str], link: MakeLink) -> str:
 
 
 def _code(text: str) -> str:
-    """Code as HTML, which would lose a space at either end."""
+    """Code as HTML, which would lose a space at either end; such a space is underlined, to be seen."""
     inner = text.strip(" ")
     before = len(text) - len(text.lstrip(" ")) if inner else 0
-    return "&nbsp;" * before + html.escape(inner) + "&nbsp;" * (len(text) - before - len(inner))
+    space = "<u>&nbsp;</u>"
+    return space * before + html.escape(inner) + space * (len(text) - before - len(inner))
 
 
 def _inline(text: str, link: MakeLink) -> str:

@@ -59,7 +59,7 @@ _ENCODING_UNSPLIT = 3  # times the merging: without a pattern, no repeated seque
 
 
 def fitting_merges(size: int) -> int:
-    """How many merges a text of so many bytes supports: four times the root of its bytes, down to two digits.
+    """How many merges a text of so many bytes supports: four times the square root of its bytes, down to two digits.
 
     `fitting_merges(30_000)` is 690. On prose in English and in many languages, and on source code, the last of so many
     merges joined a pair that occurs 2 or 3 times in 3 kB, 5 or 6 in 30 kB, 7 to 9 in 100 kB and 15 to 20 in 1 MB: of
@@ -75,7 +75,7 @@ def fitting_sizes() -> str:
     sizes = ("3 kB", 3_000), ("30 kB", 30_000), ("1 MB", 10**6), ("100 MB", 10**8)
     first, *others = (f"{name} {fitting_merges(size):,}" for name, size in sizes)
     first = first.replace(" kB ", " kB support ")
-    return f"four times the root of the bytes, rounded down; {first} merges, {', '.join(others)}"
+    return f"four times the square root of the bytes, down to two digits; {first} merges, {', '.join(others)}"
 
 
 @dataclass(frozen=True)

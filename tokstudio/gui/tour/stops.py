@@ -331,14 +331,15 @@ STOPS: tuple[Stop, ...] = (
         "So far, merges cross the spaces between words: “e·the·” is one token, the end of one word and the next. Most "
         "tokenizers first cut the text into pre-tokens, mostly words, each with the space before it. Merges then join "
         "only inside a pre-token.",
-        "Press Train with Pre-Tokens: the article again, cut by the rule of GPT-2. Such a rule is called a pattern.",
+        "Press Train with Pre-Tokens: the article again, cut by the rule of the language model GPT-2. Such a rule "
+        "is called a pattern.",
         "text",
         lambda scene: _is_trained(scene, PRE_TOKENS),
         _pre_tokens,
         place_after="compare",
         again=PRE_TOKENS,
         verb="Train with Pre-Tokens",
-        remark=", pre-tokens",
+        remark=" (pre-tokens)",
         show=_compare,
         compares=True,
     ),
@@ -364,14 +365,14 @@ STOPS: tuple[Stop, ...] = (
         beside=("text",),
         again=HELD_OUT,
         verb="Train on the Rest",
-        remark=", held out",
+        remark=" (held out)",
     ),
     Stop(
         "How large?",
-        "The window shows the first tokenizer again: its vocabulary has 1,000 tokens. That of GPT-2 has 50,257, and "
-        "that of Llama 3 128,256. A larger one makes texts shorter, so that a model works less and reads more at once. "
-        "Why not take a million?",
-        "Drag the playhead to the middle of the curve.",
+        "The window shows the first tokenizer again: its vocabulary has 1,000 tokens. Real ones are larger: "
+        "50,257 tokens for the model GPT-2, 128,256 for Llama 3. A larger one makes texts shorter, so that a model "
+        "works less and reads more at once. Why not take a million?",
+        "Drag the playhead to the middle of the curve. With the keyboard: press {first}, then hold {next}.",
         "compression",
         lambda scene: scene.session.view.playhead < 3 / 4 * len(scene.run),
         _sizes,
@@ -386,8 +387,8 @@ STOPS: tuple[Stop, ...] = (
         "Press Export and choose Tokenizer Files in its menu, or press {export_tokenizer}.",
         "export",
         lambda scene: scene.exported,
-        "That window has the files for each program: Hugging Face, tiktoken, and others. Nothing was written unless "
-        "you pressed its Export. One stop is left.",
+        "That window has the files for each program: Hugging Face, tiktoken, and others. Nothing is written "
+        "before you press its Export. One stop is left.",
         enter=to_the_end,
     ),
     Stop(

@@ -358,8 +358,10 @@ class TallBody(QScrollArea):
     def _follow_focus(self) -> None:
         if self._inner_focus() is not None:
             self._kept = None
-            # Later, as a widget that was just shown has no layout yet.
-            QTimer.singleShot(0, self, self._show_focus)
+            # What the mouse presses stays below it until the button is released: else it would not be clicked.
+            if not QApplication.mouseButtons():
+                # Later, as a widget that was just shown has no layout yet.
+                QTimer.singleShot(0, self, self._show_focus)
 
     def _show_focus(self) -> None:
         content, focus = self.widget(), self._inner_focus()

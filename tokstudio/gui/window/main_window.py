@@ -18,7 +18,7 @@ from PySide6.QtGui import (
     QGuiApplication,
     QKeyEvent,
 )
-from PySide6.QtWidgets import QApplication, QMainWindow, QTabWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QPushButton, QTabWidget, QToolButton
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.contents import Reading
@@ -659,8 +659,14 @@ class MainWindow(QMainWindow):
         return False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Escape closes a message or a notice, or restores the layout, unless the focused widget uses the key."""
-        if event.key() == Qt.Key.Key_Escape and self.messages.isVisible():
+        """Enter presses the focused button; Escape closes a message or a notice, or restores the layout.
+
+        Not where the focused widget uses the key.
+        """
+        focus = self.focusWidget()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and isinstance(focus, (QPushButton, QToolButton)):
+            focus.click()
+        elif event.key() == Qt.Key.Key_Escape and self.messages.isVisible():
             self.messages.clear()
         elif event.key() == Qt.Key.Key_Escape and self.notices.notice is not None:
             self.notices.clear()

@@ -87,7 +87,7 @@ def test_closed_gaps_are_told_in_proof_and_report(tmp_path):
     moved = f"Ids {first}-{first + 1} became 268-269."
     assert first > 268
     assert report.renumbered == moved
-    assert report.proof.startswith("identical on the test text and the sample (")
+    assert report.proof.startswith("identical on the test text and a sample of your text (")
     assert report.proof.endswith(" tokens) after renumbering")
     assert f"Renumbered\n\n    {moved}\n" in report.text()
     report = save(with_specials(), tmp_path / "a.json")  # where all ids stay

@@ -135,7 +135,7 @@ def test_a_sample_takes_part_in_the_proof(tmp_path):
     alone, with_sample = save(tokenizer, tmp_path), save(tokenizer, tmp_path, sample="\ud83d" + TEXT * 300)
     assert proved(with_sample) > proved(alone)
     assert alone.proof.startswith("identical on the test text (")
-    assert with_sample.proof.startswith("identical on the test text and the sample (")
+    assert with_sample.proof.startswith("identical on the test text and a sample of your text (")
     assert with_sample.proof == save(tokenizer, tmp_path, sample=("\ufffd" + TEXT * 300).encode()).proof
 
 

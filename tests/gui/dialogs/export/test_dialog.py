@@ -87,7 +87,7 @@ def test_one_tokenizer_is_written_into_the_folder_itself_and_checked(qtbot, sess
         == "The folder will be created. The export writes tokenizer.json, tokenizer_config.json."
     )
     press_export(qtbot, session, dialog)
-    assert told(dialog, "huggingface")[-1].startswith("identical on the test text and the sample (")
+    assert told(dialog, "huggingface")[-1].startswith("identical on the test text and a sample of your text (")
     theirs = HuggingFaceTokenizer.from_file(str(out / "tokenizer.json"))
     assert theirs.encode(SENTENCE).ids == with_special.tokenizer.encode(SENTENCE, "all")
     assert with_special.marks.exported

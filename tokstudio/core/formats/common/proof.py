@@ -44,7 +44,7 @@ def prove_work(tokenizer: Tokenizer, file: LibraryInput, trials: Trials, in_chil
     With `in_child`, a child process is asked even if the file is small.
 
     Returns:
-        The proof, such as "identical on the test text and the sample (1,234 tokens)".
+        The proof, such as "identical on the test text and a sample of your text (1,234 tokens)".
 
     Raises:
         FormatError: The library refuses the file, or its ids differ; the message has the first difference.
@@ -78,7 +78,7 @@ def compare_work(tokenizer: Tokenizer, name: str, how: str, ours: Ids, theirs: I
 
 def named_trials(sample: str) -> str:
     """What `trial_texts` yields, in words: the hard text is built in, the sample is of the corpus or a file."""
-    return "the test text and the sample" if sample else "the test text"
+    return "the test text and a sample of your text" if sample else "the test text"
 
 
 def trials_work(tokenizer: Tokenizer, sample: str, decodes: bool = True, without: Collection[str] = ()) -> Work[Trials]:

@@ -375,8 +375,8 @@ class CompressionPane(Fitting, Pane):
         more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
         was = "was" if len(names) == 1 else "were"
         sentence = (
-            f"{', '.join(names[:_MOST_NAMED])}{more} {was} trained on other text, or other shares of it: the heights "
-            "of the curves cannot be compared."
+            "Do not compare the heights of all curves: "
+            f"{', '.join(names[:_MOST_NAMED])}{more} {was} trained on other text, or other shares of it."
         )
         return sentence if names else ""
 

@@ -225,9 +225,9 @@ def _answer(run: StudioRun, text: MeasuredText) -> str:
     so_far = "" if run.ended is not None else " so far"
     nearly_all = enough.merges > _NEARLY_ALL * whole.merges
     return (
-        f"{enough.vocabulary:,} tokens have {percent_text(_ENOUGH / 100)} of the compression of all "
-        f"{whole.vocabulary:,}{so_far}: {enough.bytes_per_token:,.3f} of {whole.bytes_per_token:,.3f} bytes per token."
-        f"{_CANNOT_SHOW if nearly_all else ''}{_supported(run)}"
+        f"{_supported(run)}{enough.vocabulary:,} tokens have {percent_text(_ENOUGH / 100)} of the compression of all "
+        f"{whole.vocabulary:,} trained{so_far}: {enough.bytes_per_token:,.3f} of {whole.bytes_per_token:,.3f} bytes "
+        f"per token.{_CANNOT_SHOW if nearly_all else ''}"
     )
 
 
@@ -238,8 +238,8 @@ def _supported(run: StudioRun) -> str:
     size = run.corpus.bytes
     merges = fitting_merges(size)
     return (
-        f" By the rule of thumb, {size_text(size)} of text support about {several(merges, 'merge')}: "
-        f"{run.base_size + merges:,} tokens."
+        f"Begin with {run.base_size + merges:,} tokens: by the rule of thumb, {size_text(size)} of text support about "
+        f"{several(merges, 'merge')}. "
     )
 
 

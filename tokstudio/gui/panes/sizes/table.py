@@ -79,7 +79,7 @@ class SizesModel(TableModel):
         # What the pane is for is seen without scrolling.
         sizes = sorted(sizes, key=lambda size: size.merges not in self._notes)
         self._rows = [self._size_at(text, playhead), *sizes]
-        last = f"Last {TAIL:,} merges" if end > TAIL else "Merges"
+        last = f"Last ≤ {TAIL:,} merges" if end > TAIL else "Merges"
         tip = f"Tokens of the text that {_LAST if end > TAIL else 'the merges of this size'} save"
         self.titles = [*self.titles[:SAVED], f"{last} save (tokens)", *self.titles[SAVED + 1 :]]
         self.tips = [*self.tips[:SAVED], tip, *self.tips[SAVED + 1 :]]
@@ -142,7 +142,8 @@ COLUMNS: tuple[_Column, ...] = (
             lambda model, size: f"{size.bytes_per_token:,.3f}", "10.000", word="bytes-per-token"),
     _Column("Of that at the end", "Bytes per token at this size / bytes per token at the end",
             lambda model, size: percent_text(size.of_end, 1), "100.0 %", 1),
-    _Column(f"Last {TAIL:,} merges save (tokens)", "", SizesModel.saved_text, "10,000,000", 3),  # as the run is long
+    # Its title is for a long run.
+    _Column(f"Last ≤ {TAIL:,} merges save (tokens)", "", SizesModel.saved_text, "10,000,000", 3),
     _Column("Saved (%)", "The same in percent of the tokens before these merges",
             lambda model, size: percent_text(size.saved_share, 2), "10.00 %", 2),
     _Column("Embedding parameters",
