@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from types import ModuleType
@@ -10,7 +11,8 @@ from types import ModuleType
 import pytest
 
 from tokstudio import Tokenizer, save
-from tokstudio.cli.process.terminal import import_problem, last_failure_file
+from tokstudio.cli.process.terminal import Console, import_problem, last_failure_file
+from tokstudio.core.kernels import cache, compiled
 
 
 @pytest.fixture
@@ -244,3 +246,27 @@ print(*early, *elsewhere)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     # What Qt says of the offscreen platform goes to the other stream.
     assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("chatty", "is_complete", "told"),
+    [(True, False, 1), (False, False, 0), (True, True, 0)],
+    ids=["the first run", "--quiet or --json", "all loops are there but this"],
+)
+def test_a_run_that_compiles_loops_says_so_once(chatty, is_complete, told, monkeypatch, tmp_path, capsys):
+    places = cache.Places(tmp_path, tmp_path if is_complete else None)
+    for module in (cache, compiled):
+        monkeypatch.setattr(module, "places", lambda: places)
+
+    def compile_two():
+        loop = compiled.njit(cache=True)(lambda one, other: one + other)
+        return loop(2, 3), loop(2.5, 3.0)
+
+    with Console(chatty):
+        assert compile_two() == (5, 5.5)
+    assert capsys.readouterr().err.count("Compiling the loops that this needs, once on this computer") == told
+    with Console(chatty):
+        assert compile_two() == (5, 5.5)  # from the cache
+    shutil.rmtree(tmp_path)
+    assert compile_two() == (5, 5.5)  # without a console
+    assert capsys.readouterr() == ("", "")

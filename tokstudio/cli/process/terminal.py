@@ -116,16 +116,40 @@ class Console:
         self.signals = signals or Signals()
         self._chatty = chatty
         self._live = chatty and sys.stderr is not None and sys.stderr.isatty()
-        self._shown = 0
+        self._shown, self._ended = 0, ExitStack()
         self._next = self._since = time.monotonic()
         self._next += _REFRESH
         self._last = Progress("")
 
     def __enter__(self) -> Console:
+        if self._chatty:
+            self._tell_of_compiling()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._clear()
+        self._ended.close()
+
+    def _tell_of_compiling(self) -> None:
+        """Says once that loops are compiled, when the first one is: nothing else tells why nothing happens."""
+        import logging
+
+        told: list[object] = []
+
+        def tell(record: logging.LogRecord) -> bool:
+            from tokstudio.core.kernels.cache import places
+
+            if not told and places().complete is None:
+                told.append(record)
+                self.say("Compiling the loops that this needs, once on this computer: it may take half a minute.")
+            return False
+
+        logger = logging.getLogger("tokstudio.core.kernels.compiled")
+        level = logger.level
+        logger.setLevel(logging.INFO)
+        logger.addFilter(tell)
+        self._ended.callback(logger.setLevel, level)
+        self._ended.callback(logger.removeFilter, tell)
 
     def finish(self, work: Work[T], detail: str = "") -> T:
         """Drives `work` to its end, shows its progress and returns its result."""

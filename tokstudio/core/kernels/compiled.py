@@ -8,6 +8,7 @@ With Numba's own cache a call fails where the loop cannot be written, as on a fu
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import pickle
 import sys
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 from tokstudio.core.base.private_folders import read_whole, write_whole
 from tokstudio.core.kernels import cache as shipped
 from tokstudio.core.kernels.cache import identity, note_problem, places
+
+_log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from numba import njit as njit
@@ -42,7 +45,7 @@ else:
         """The files of one loop, one for each signature. Numba's have an index."""
 
         def __init__(self, name: str) -> None:
-            self._name = name
+            self.name = name
 
         def load(self, key: tuple[Any, ...]) -> object:
             """The data that was saved with a key; None where there is none, or it is damaged."""
@@ -69,7 +72,7 @@ else:
 
         def _file(self, folder: Path, key: tuple[Any, ...]) -> Path:
             words = repr((identity(), key)).encode()
-            return folder / f"{self._name}.{hashlib.sha256(words).hexdigest()[:16]}.nbc"
+            return folder / f"{self.name}.{hashlib.sha256(words).hexdigest()[:16]}.nbc"
 
     class _Place(_CacheLocator):
         """The place of our loops, whatever the path of their source is."""
@@ -107,6 +110,13 @@ else:
         def __init__(self, loop: Callable[..., Any]) -> None:
             super().__init__(loop)
             self._cache_file = _Files(self._impl.filename_base)
+
+        def load_overload(self, sig: object, target_context: object) -> object:
+            """The loop from the cache; None where it is compiled now, which is logged."""
+            loop = super().load_overload(sig, target_context)
+            if loop is None:
+                _log.info("compiling %s", self._cache_file.name)
+            return loop
 
         def save_overload(self, sig: object, data: object) -> None:
             """Caches a compiled loop, if possible."""
