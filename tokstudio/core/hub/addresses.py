@@ -35,7 +35,7 @@ _DATA_SET = re.compile(
 )
 _OF_LIBRARY = re.compile(r"(?P<name>[^/:@]+/[^/:@]+)(?:@(?P<revision>[^/:@]+))?(?:/(?P<path>[^@]+))?", re.DOTALL)
 _HERE = frozenset(("localhost", "127.0.0.1", "::1"))
-_PASSWORD = re.compile(r"(?<=://)[^/\s]*@")
+_OWNER = re.compile(r"([A-Za-z0-9+.-]*)://([^/\s]*)@")
 _HIDDEN = "…"
 _IS_HIDDEN = re.compile(r":/+…@|[=?&#]…(?:[&#]|$)")
 # The parameters of a query whose values are shown and stored; any other may be a secret.
@@ -252,7 +252,8 @@ def without_secrets(text: str) -> str:
     # First, as the expression finds only the beginning of a password with @ and a slash.
     for one in owners:
         text = text.replace(f"://{one}@", "://")
-    text = _PASSWORD.sub("", text)
+    # The name of a store before @, without a password, is no secret.
+    text = _OWNER.sub(lambda m: m[0] if m[1].lower() in PACKAGES and ":" not in m[2] else f"{m[1]}://", text)
     for secret in filter(None, (*owners, *(one.partition(":")[2] for one in owners))):
         text = text.replace(f"{secret}@", "").replace(secret, _HIDDEN)
     return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ import pytest
 from tests.core.corpus.remote.sets import json_lines, parquet, texts
 from tokstudio import ConfigError, Corpus, CorpusError
 from tokstudio.core.corpus.remote.listing import list_work
+from tokstudio.core.corpus.remote.taking import Taking
 from tokstudio.core.hub.addresses import parse_address
+from tokstudio.core.hub.kept_texts import TextRequest
 
 moto_server = pytest.importorskip("moto.server")
 s3fs = pytest.importorskip("s3fs")
@@ -89,8 +92,9 @@ def test_what_is_not_there_and_a_library_that_is_missing_are_told(store: Any):
     for address in ("s3://bucket/none.txt", "s3://none/a.txt", "s3://bucket/none/*.txt"):
         with pytest.raises(CorpusError, match=r"there (is|are) no"):
             Corpus.from_files(address)
-    with pytest.raises(CorpusError, match=r"^gs://bucket/a\.txt: to read gs:// addresses, install the package gcsfs"):
-        Corpus.from_files("gs://bucket/a.txt")
+    for address in ("gs://bucket/a.txt", "abfss://box@host/a.txt", "hdfs://host/a.txt"):
+        with pytest.raises(CorpusError, match=rf"^{address}: to read \w+:// addresses, install .*\.$"):
+            Corpus.from_files(address)
     with pytest.raises(ConfigError, match="not gopher://"):
         Corpus.from_files("gopher://bucket/a.txt")
 
@@ -105,3 +109,35 @@ def test_each_page_of_a_list_is_told_as_a_long_one_is_no_stall(store: Any, monke
             listing, _ = list_work(parse_address(given), lambda told=told: told.append(None))
         assert len(listing.files) == 7
         assert len(told) >= 4, "four pages"
+
+
+@pytest.mark.parametrize("scheme", ["gs", "az", "abfss", "hdfs", "sftp"])
+def test_each_other_store_is_read_through_its_library(scheme: str, monkeypatch, tmp_path):
+    """A library that keeps files in the memory stands in for it; its places are as those of the store."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    class Store(MemoryFileSystem):
+        protocol = scheme
+        store, pseudo_dirs = {}, [""]
+
+        @classmethod
+        def _strip_protocol(cls, path: str) -> str:
+            return "/" + path.removeprefix(f"{scheme}://").strip("/")
+
+    monkeypatch.setitem(import_module("fsspec.registry")._registry, scheme, Store)
+    for number in range(3):
+        Store().pipe(f"{scheme}://box/rows/part-{number}.jsonl", json_lines([f"row {number}", "other"]))
+    Store().pipe(f"{scheme}://box/rows/README.md", b"# About")
+    request = TextRequest("", sample_bytes=None)
+    for given in ("rows/", "rows/*.jsonl"):
+        address = parse_address(f"{scheme}://box/{given}")
+        folder = tmp_path / str(len(given))
+        folder.mkdir()
+        listing, meter = list_work(address, lambda: None)
+        taken = Taking(listing, address, request, folder, lambda _: None).take()
+        assert [piece.file for piece in taken.pieces] == [f"part-{number}.jsonl" for number in range(3)]
+        assert meter.arrived >= sum(file.size for file in listing.files)
+        text = b"".join(bytes(source.data) for source in Corpus.from_files(sorted(folder.iterdir())).sources)
+        assert text == b"row 0otherrow 1otherrow 2other"
+    with pytest.raises(CorpusError, match=rf"^{scheme}://box/none\.txt: there is no such file\.$"):
+        list_work(parse_address(f"{scheme}://box/none.txt"), lambda: None)

@@ -451,11 +451,16 @@ def system_of(address: Address, options: Mapping[str, Any], do: str = "read") ->
     try:
         core: Any = untyped("fsspec.core")
         return core.url_to_fs(address.given, use_listings_cache=False, **options)
-    except ImportError as error:
-        raise ConfigError(
-            f"{address}: to {do} {address.scheme}:// addresses, install the package {PACKAGES[address.scheme]} beside "
-            "TokStudio."
-        ) from error
+    except (ImportError, ValueError, OSError) as error:
+        # A protocol that fsspec learns from a package, and Hadoop's own library, which needs Java.
+        is_unknown = isinstance(error, ValueError) and "Protocol not known" in str(error)
+        if any(name in str(error) for name in ("libjvm", "libhdfs")):
+            needed = "Java and Hadoop, and set JAVA_HOME and HADOOP_HOME"
+        elif isinstance(error, ImportError) or is_unknown:
+            needed = f"the package {PACKAGES[address.scheme]} beside TokStudio"
+        else:
+            raise
+        raise ConfigError(f"{address}: to {do} {address.scheme}:// addresses, install {needed}.") from error
 
 
 def _listed_by_library(address: Address, meter: TransferMeter, options: Mapping[str, Any]) -> RemoteListing:
