@@ -370,6 +370,8 @@ class StatusLine(QStatusBar):
         self.figures.setFixedSize(metrics.horizontalAdvance(text) + beside + 2, metrics.height() + above)
         self.figures.setText(text)
         meaning = f"{TRAINED} {SIGNS[TRAINED]}" if TRAINED in text else ""
+        if meaning and "held-out" in texts[0]:
+            meaning += " It is of the part that was learned from; Tokenizers measures on the whole text."
         self.figures.setToolTip(plain("\n".join(filter(None, (texts[0], meaning)))))
 
     def _cancel(self) -> None:

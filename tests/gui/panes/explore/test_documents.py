@@ -286,7 +286,7 @@ def test_tokens_are_those_at_the_playhead_and_uses_those_of_the_chosen_token(qtb
         assert column(page, "Tokens")[:4] == [f"{len(ids):,}" for ids in encoded]
         sizes = [len(text.encode()) for text in texts]
         assert column(page, "Bytes/token")[:3] == [
-            f"{size / len(ids):.2f}" for size, ids in zip(sizes[:3], encoded, strict=False)
+            f"†{size / len(ids):.2f}" for size, ids in zip(sizes[:3], encoded, strict=False)
         ]
         assert column(page, "Bytes/token")[3] == "–"
         held = dict(zip((each.key for each in page.rows.listed.columns), page.rows.listed.values, strict=True))

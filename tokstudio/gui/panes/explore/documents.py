@@ -18,6 +18,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import columns_of, percent_text, several
+from tokstudio.core.comparison.table import SIGNS, TRAINED
 from tokstudio.core.corpus.source import Source, document_place
 from tokstudio.core.exploration.document_filter import DocumentFilter
 from tokstudio.core.exploration.exploration import Exploration
@@ -56,7 +57,7 @@ _COLUMNS = (
     _Column("uses", "Uses", "How often the chosen token occurs in it"),
     _Column("bytes", "Bytes", "Its size in UTF-8", widest="00,000,000"),
     _Column("tokens", "Tokens", "Its tokens at the playhead"),
-    _Column("bytes_per_token", "Bytes/token", "Its bytes / its tokens", "ratio", "0.00", worst_is_least=True),
+    _Column("bytes_per_token", "Bytes/token", "Its bytes / its tokens", "ratio", f"{TRAINED}0.00", worst_is_least=True),
     _Column("repeated", "Repeated", "The share of its bytes in lines that the corpus has elsewhere, too", "share"),
     _Column("script", "Script", "The script of most of its letters", "name", "Devanagari  "),
     _Column("not_utf8", "Not UTF-8", "Bytes that are not UTF-8"),
@@ -192,15 +193,19 @@ class DocumentRows(ListRows):
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.listed = _NONE
+        self.listed, self._sign = _NONE, ""
         theme.follow(self._apply_style)
 
     def _apply_style(self) -> None:
         self._figures = self._theme.tabular_font()  # made once: every cell that is drawn asks for it
 
-    def show(self, listed: Listed | None, token: str = "") -> None:
-        """Lists documents, with the uses in each of a token, which is shown as `token`."""
+    def show(self, listed: Listed | None, token: str = "", *, trained: bool = False) -> None:
+        """Lists documents, with the uses in each of a token, which is shown as `token`.
+
+        With `trained`, bytes per token are marked as those of text that the tokenizer was trained on.
+        """
         self.beginResetModel()
+        self._sign = TRAINED if trained else ""
         self.listed = listed or _NONE
         columns = self.listed.columns
         self.titles = [f"Uses of {token}" if each.key == "uses" else each.title for each in columns]
@@ -236,7 +241,8 @@ class DocumentRows(ListRows):
             return f"{int(value) + (each.key == 'number'):,}"
         if np.isnan(value):
             return "–"
-        return percent_text(float(value), 1) if each.kind == "share" else f"{float(value):,.2f}"
+        sign = self._sign if each.key == "bytes_per_token" else ""
+        return percent_text(float(value), 1) if each.kind == "share" else f"{sign}{float(value):,.2f}"
 
     def tip(self, row: int, column: int) -> str:
         """Returns all of a row, as a narrow table shows only a part."""
@@ -244,7 +250,8 @@ class DocumentRows(ListRows):
         source, document = documents.place_of(self.document_at(row))
         place = document_place(documents.sources[source], document) or documents.sources[source].name
         lines = (f"{title}: {self.text(row, at)}" for at, title in enumerate(self.titles) if at > 1)
-        return "\n".join((place, *lines, "Enter, or a double click, opens it in the Text pane."))
+        sign = (f"{TRAINED} {SIGNS[TRAINED]}",) if self._sign else ()
+        return "\n".join((place, *lines, *sign, "Enter, or a double click, opens it in the Text pane."))
 
     def font(self, row: int, column: int) -> QFont | None:
         return self._figures if column in self.numbers else None
@@ -394,7 +401,8 @@ class DocumentsPage(ExplorePage):
         if documents is not None and rows is not None and not self._listing.busy:
             current = self.table_view.currentIndex().row()
             kept = self.rows.document_at(current) if 0 <= current < self.rows.count() else -1
-            self.rows.show(Listed.of(documents, rows), uses.token if uses is not None else "")
+            listed, trained = Listed.of(documents, rows), self.exploring.is_of_training
+            self.rows.show(listed, uses.token if uses is not None else "", trained=trained)
             self._show_order()
             row = self.rows.row_of(kept) if kept >= 0 else -1
             if row >= 0:

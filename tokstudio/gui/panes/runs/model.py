@@ -203,6 +203,8 @@ class RunsModel(TableModel):
             return [*lines, f"Not measured: {measured}"]
         if self.is_trained_on(run):
             lines.append(f"{TRAINED} {SIGNS[TRAINED]}")
+            if run.config is not None and run.config.held_out:
+                lines.append("With what was held out; the status bar has the number without it.")
         elif run.has_counts:
             lines.append(f"It was trained on another text: {_corpus_name(run)}")
         return lines

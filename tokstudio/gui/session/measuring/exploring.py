@@ -28,6 +28,7 @@ from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Cancelled, Jobs, LatestJob
 from tokstudio.gui.session.common.run_list import RunList
 from tokstudio.gui.session.common.view_state import ViewState
+from tokstudio.gui.session.measuring.measurers import ChosenText
 from tokstudio.gui.state.problems import is_missing, problem_of
 from tokstudio.gui.state.run import StudioRun
 
@@ -175,6 +176,12 @@ class Exploring(QObject):
     def leave_out(self, number: int, document: int) -> None:
         """Leaves a document of a source out of the corpus."""
         self._corpus.leave_out(self._corpus.with_left_out((), [(self.sources[number], [document])]))
+
+    @property
+    def is_of_training(self) -> bool:
+        """Whether the tokenizer was trained on some of the corpus."""
+        run = self.place[0]
+        return run is not None and run.has_counts and ChosenText.of_corpus(self._corpus.current).has_part_of(run)
 
     def _renew(self) -> None:
         """Makes another exploration if the corpus or the tokenizer is another."""
