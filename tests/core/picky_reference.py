@@ -37,18 +37,24 @@ class Recount:
     present: list[bytes]
     ended: str
 
-    def encode(self, word: Sequence[bytes], events: int | None = None) -> list[bytes]:
-        """Replays the events, one after another."""
+    def encode(
+        self, word: Sequence[bytes], events: int | None = None, merged_on: Counter[bytes] | None = None
+    ) -> list[bytes]:
+        """Replays the events, one after another; counts how often each token is merged on since it is there."""
         tokens, falls = list(word), dict[bytes, tuple[bytes, bytes]]()
         present = set(tokens)
         for event in self.events[:events]:
-            tokens = merge(tokens, event.pair)[0]
+            tokens, times = merge(tokens, event.pair)
             made = b"".join(event.pair)
+            for part in event.pair if merged_on is not None else ():
+                merged_on[part] += times
             if made not in present:
                 falls[made] = event.pair
                 present.add(made)
             present -= {token for token, _ in event.removed}
             for token, _ in event.removed:
+                if merged_on is not None:
+                    merged_on[token] = 0
                 tokens = fall(tokens, token, falls, present)
         return tokens
 

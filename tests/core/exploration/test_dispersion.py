@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import io
+import math
+import re
 from collections import Counter
 from functools import cache
 
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.core.algorithms import CASES
 from tests.core.exploration.recount import by_line, close, dispersion, documents_of, encoded, pieces_of, spread
+from tests.core.picky_reference import train_picky_slowly
 from tests.core.texts import document
 from tokstudio import ByteTokenizer, CharacterTokenizer, Corpus, TrainingConfig, WordTokenizer, explore, load, train
 from tokstudio.core.analysis import document_encoder
@@ -22,6 +25,7 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration import dispersion as measured
 from tokstudio.core.exploration.corpus_tokens import CorpusTokens
 from tokstudio.core.exploration.exploration import Exploration
+from tokstudio.core.model.algorithms import Picky
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer import encoder
 
@@ -207,6 +211,38 @@ def test_figures_of_a_tokenizer_whose_library_encodes_equal_a_recount(by_library
     origin = here.origin(int(here.tokens["uses"].argmax()))
     assert origin.made is None
     assert origin.documents[0].place == f"Pasted text, document {len(texts)}"
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(st.text("abc ", max_size=40), max_size=5),
+    st.sampled_from([0.0, 0.2, 0.5, 0.75, 0.9]),
+    st.booleans(),
+    st.lists(st.text("abc ", max_size=40), max_size=4),
+    st.data(),
+)
+def test_what_picky_bpe_emits_equals_a_replay(texts, threshold, by_words, others, data):
+    def words(text):
+        return [
+            [bytes([each]) for each in part.encode()]
+            for part in (re.findall(r" ?\w+|\s", text) if by_words else [text])
+        ]
+
+    pattern = r" ?\w+|\s" if by_words else "none"
+    config = TrainingConfig(vocabulary_size=290, pattern=pattern, algorithm=Picky(threshold=threshold))
+    tokenizer = train(Corpus.from_texts(texts), config)
+    recount = train_picky_slowly([word for text in texts for word in words(text)], None, threshold, 34)
+    at = data.draw(st.integers(0, len(recount.events)))
+    earlier, total = tokenizer.at(at), Counter()
+    for word in (word for text in [*others, *others] for word in words(text)):
+        on = Counter()
+        recount.encode(word, at, on)
+        total += on
+    here = explore(Corpus.from_texts([*others, *others]), earlier).tokens
+    for token in earlier.tokens.ids().tolist():
+        uses = int(here["uses"][token])
+        made = uses + total[earlier.tokens[token]]
+        assert close(float(here["emitted"][token]), uses / made if made else math.nan), token
 
 
 def test_work_can_be_cancelled_and_asked_for_again():

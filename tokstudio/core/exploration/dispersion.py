@@ -11,11 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.algorithms.picky.counts import picky_changes_work
 from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.exploration.corpus_tokens import CorpusTokens, Ids, UsesByDocument
+from tokstudio.core.model.picky import RESULT, merged_on_in_picky
 from tokstudio.core.model.tokens import order_of_merges
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -46,8 +48,8 @@ class Dispersion:
     # Gries (2008): half the sum over pieces of |s - v|, for the share s of a piece in all tokens and v in the uses
     dp: NDArray[np.float64]
     dp_norm: NDArray[np.float64]  # Egbert (2020): dp / (1 - least s of the pieces with the token)
-    # uses / times made while the text was encoded. NaN for all where the merges alone do not tell: another library
-    # encodes, tokens are removed again (Picky BPE), or text has, or several merges make, what a merge makes.
+    # uses / times made while the text was encoded. NaN for all where the merges do not tell: another library encodes,
+    # or text has, or several merges make, what a merge makes; with Picky BPE for tokens that are removed again.
     emitted: NDArray[np.float64]
 
 
@@ -80,6 +82,7 @@ def dispersion_work(text: CorpusTokens, found: UsesByDocument) -> Work[Dispersio
         top_uses = np.where(is_more, rows[:, kernel.NOW], rows[:, kernel.TOP]).astype(np.int64)
         top_part = np.where(is_more, rows[:, kernel.LAST], rows[:, kernel.TOP_PART]).astype(np.int64) - 1
     expected = yield from _expected_work(uses, sizes, total)
+    made = yield from times_made_work(text, uses)
     dp = np.where(is_used & (len(pieces) > 1), np.clip((1 + differences) / 2, 0, 1), np.nan)
     return Dispersion(
         document_tokens=text.tokens,
@@ -93,7 +96,7 @@ def dispersion_work(text: CorpusTokens, found: UsesByDocument) -> Work[Dispersio
         bunched=_divided(expected, ranges),
         dp=dp,
         dp_norm=np.minimum(_divided(dp, 1 - least), 1),
-        emitted=_divided(uses, times_made(text.tokenizer, uses)),
+        emitted=_divided(uses, made),
     )
 
 
@@ -179,12 +182,36 @@ def merges_in_order(tokenizer: Tokenizer) -> tuple[NDArray[np.int32], NDArray[np
     return merges, results
 
 
-def times_made(tokenizer: AnyTokenizer, uses: NDArray[np.int64]) -> NDArray[np.float64]:
-    """float64 [ids], how often each token was made while a text was encoded in which it is used so often.
+def times_made_work(text: CorpusTokens, uses: NDArray[np.int64]) -> Work[NDArray[np.float64]]:
+    """float64 [ids], how often each token is made while a text is encoded in which it is used so often.
 
-    That is its uses, and how often it was merged on. These follow from the merges alone; NaN for all where they do not,
-    see `merges_in_order`.
+    That is its uses, and how often it is merged on. These follow from the merges alone, but for Picky BPE, which needs
+    the words again; NaN for all where they do not, see `merges_in_order`.
     """
+    tokenizer = text.tokenizer
+    if isinstance(tokenizer, Tokenizer) and tokenizer.removals is not None and tokenizer.library is None:
+        return (yield from _made_by_picky_work(tokenizer, text, uses))
+    return _times_made(tokenizer, uses)
+
+
+def _made_by_picky_work(tokenizer: Tokenizer, text: CorpusTokens, uses: NDArray[np.int64]) -> Work[NDArray[np.float64]]:
+    made, rows = uses.astype(np.float64), tokenizer.removals
+    assert rows is not None
+    if not len(rows):
+        return made
+    base = int(rows[0, RESULT])
+    changes = yield from picky_changes_work(tokenizer, text.corpus.sources)
+    merged_on, places = merged_on_in_picky(changes, tokenizer.merges, rows, base)
+    ids = tokenizer.tokens.ids()
+    own = ids[ids < len(places)]
+    made[own] += merged_on[own]
+    made[~tokenizer.tokens.are_in_use(np.arange(len(uses)))] = np.nan
+    own = own[own >= base]
+    # Without a pattern, a long text is encoded in parts, which can give other tokens than the whole.
+    return made if np.array_equal(places[own], uses[own]) else np.full(len(uses), np.nan)
+
+
+def _times_made(tokenizer: AnyTokenizer, uses: NDArray[np.int64]) -> NDArray[np.float64]:
     from tokstudio.core.kernels.encode import take_apart
 
     if isinstance(tokenizer, SimpleTokenizer):

@@ -115,6 +115,46 @@ def uses_of_picky(
     return counts
 
 
+def merged_on_in_picky(
+    changes: NDArray[np.int64], merges: NDArray[np.int32], rows: NDArray[np.int64], base_size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How often tokens are merged on while a text is encoded, and how often they stand in it afterwards.
+
+    These follow from the further tokens that each merge with its removals leaves, int64 [merges]: with m places merged,
+    a part that stood in c places before, and each of which falls into a tokens where it is removed after, this is the
+    sum over the removed parts of (a - 1) (c - m), less m; with 2 m for a token that is merged with itself.
+
+    Returns:
+        int64 [base + merges], by id; the second without what stood there before the first merge.
+    """
+    falls = falls_of(merges, rows, base_size)
+    starts: list[int] = falls.starts.tolist()
+    parts: list[int] = falls.parts.tolist()
+    after: list[int] = falls.merges.tolist()
+    removed: list[int] = falls.tokens.tolist()
+    results: list[int] = rows[:, RESULT].tolist()
+    places: list[int] = [0] * (base_size + len(merges))
+    merged_on, fall = [0] * len(places), 0
+    pairs: list[list[int]] = merges.tolist()
+    for row, ((left, right), change) in enumerate(zip(pairs, map(int, changes), strict=True)):
+        first, grown, per_merge = fall, -change, 1
+        while fall < len(after) and after[fall] == row:
+            more, token = starts[fall + 1] - starts[fall] - 1, removed[fall]
+            grown += more * places[token]
+            per_merge += more * ((left == token) + (right == token))
+            fall += 1
+        times = grown // per_merge
+        for part in (left, right):
+            places[part] -= times
+            merged_on[part] += times
+        places[results[row]] += times
+        for number in range(first, fall):
+            amount, places[removed[number]] = places[removed[number]], 0
+            for part in parts[starts[number] : starts[number + 1]]:
+                places[part] += amount
+    return np.array(merged_on, np.int64), np.array(places, np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Removals:
     """The removals after some merges of a run, or none; merges are numbered from 1."""

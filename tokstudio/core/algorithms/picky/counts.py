@@ -7,14 +7,19 @@ word is encoded once, and what each event changes counts as often as the word oc
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.algorithms.common.prepare_corpus import CountedText
-from tokstudio.core.base.progress import Progress, Work, part_of
+from tokstudio.core.algorithms.common.from_tokenizer import prepared_sources_work
+from tokstudio.core.algorithms.common.prepare_corpus import CountedText, valid_work
+from tokstudio.core.base.progress import Progress, Work, part_of, together
+from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.model.run import Run
+from tokstudio.core.pretokenization.count_words import count_work
+from tokstudio.core.pretokenization.special_tokens import cut_sources_work
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.tokenizer.picky_encoder import PickyEncoder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -52,6 +57,35 @@ def picky_tokens_work(
         done += len(part.data)
     tokens = np.concatenate([base[np.newaxis], base + np.cumsum(changes, axis=1).T])
     return size, tokens
+
+
+def picky_changes_work(tokenizer: Tokenizer, sources: Sequence[Source]) -> Work[NDArray[np.int64]]:
+    """int64 [merges], the further tokens that each merge of a tokenizer of Picky BPE leaves while it encodes sources.
+
+    Raises:
+        ConfigError: A character is not in the vocabulary, or the pattern drops text.
+    """
+    encoder = tokenizer.encoder("none")
+    if not isinstance(encoder, PickyEncoder) or tokenizer.events is None:
+        raise TypeError("The tokenizer is not one of Picky BPE.")
+    if tokenizer.alphabet.base == "characters":
+        sources = [source for source, _ in (yield from together("reading", map(_valid, sources)))]
+    specials = tuple(tokenizer.special_tokens)
+    cut, _ = yield from cut_sources_work((yield from prepared_sources_work(sources, tokenizer)), specials)
+    changes = np.zeros((1, len(tokenizer.events.merges)), np.int64)
+    if tokenizer.pattern == "none":
+        for source, pieces in cut:
+            part = Sequences(np.asarray(source.data), pieces.starts, pieces.stops)
+            yield from _add_documents_work(encoder, part, changes[0])
+    else:
+        table = yield from count_work(cut, CountedWith(tokenizer.pattern, specials), by_source=False)
+        size, base = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        yield from _add_words_work(encoder, table, size, base, changes)
+    return changes[0, : len(tokenizer.merges)]
+
+
+def _valid(source: Source) -> tuple[int, Work[tuple[Source, int]]]:
+    return len(source.data), valid_work(source)
 
 
 def _add_words_work(

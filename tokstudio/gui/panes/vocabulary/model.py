@@ -120,7 +120,7 @@ class VocabularyModel(TokenTable):
         TokenColumn(
             "Emitted",
             "number",
-            "Its uses by how often it is made while the text is encoded",
+            "Its uses by how often it is made while the text is encoded; a dash where another library encodes",
             word="emitted",
             optional=True,
         ),
