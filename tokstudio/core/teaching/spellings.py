@@ -298,6 +298,8 @@ def _base64(text: str) -> bytes:
 
 
 def _repr(text: str) -> bytes:
+    if "'" not in text and '"' not in text:  # then it is no literal of bytes, and need not be compiled
+        raise ValueError
     value = ast.literal_eval(text)
     if not isinstance(value, bytes):
         raise ValueError
