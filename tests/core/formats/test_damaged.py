@@ -10,6 +10,7 @@ import re
 import sys
 import tracemalloc
 from codecs import BOM_UTF8
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -39,6 +40,7 @@ from tokstudio.core.formats.huggingface.format import HuggingFace
 from tokstudio.core.formats.known_formats import FORMATS
 
 
+@cache
 def content(name, merges=3):
     tokenizer = trained("banana bandana", merges)
     match name:
