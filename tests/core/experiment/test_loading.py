@@ -72,6 +72,16 @@ def test_a_short_file_is_enough_and_says_what_is_trained(load, tmp_path):
         ),
         (
             "vocabulary_size = 300",
+            "vocabulary_size = -3",
+            "e.toml, line 4: vocabulary_size must be a whole number of at least 0, not -3.",
+        ),
+        (
+            "vocabulary_size = 300",
+            "vocabulary_size = 3_000_000_000",
+            "e.toml, line 4: vocabulary_size must be a whole number below 2,147,483,648, not 3,000,000,000.",
+        ),
+        (
+            "vocabulary_size = 300",
             "vocabulary_size = 200",
             "e.toml, line 4: Vocabulary size must be greater than 256.",
         ),

@@ -41,7 +41,7 @@ from tokstudio.core.experiment.toml import LARGEST, Place, TomlFile, parse_toml
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.hub.addresses import is_address
 from tokstudio.core.hub.kept_texts import SCHEME
-from tokstudio.core.model.settings import SETTINGS, Setting
+from tokstudio.core.model.settings import LARGEST_NUMBER, SETTINGS, Setting
 from tokstudio.core.text.utf8 import AnyPath
 
 
@@ -281,8 +281,10 @@ def _setting_value(table: _Table, setting: Setting, value: object) -> Any:  # no
         raise table.error(f"{setting.name} must be one of {choices}, not {_told(value)}.", setting.name)
     words = _WORDS_OF_KINDS[setting.kind]
     bounds = f" from 0 to {setting.most:g}" if setting.kind == "share" else ""
-    if setting.least and setting.kind in ("limit", "number"):
+    if setting.kind in ("limit", "number") and (setting.least or type(plain) is int):
         bounds = f" of at least {setting.least:,}"
+        if type(plain) is int and plain > setting.least:
+            bounds = f" below {LARGEST_NUMBER:,}"
     raise table.error(f"{setting.name} must be {words}{bounds}, not {_told(plain)}.", setting.name)
 
 

@@ -26,7 +26,7 @@ LibraryAlgorithm = Literal["unigram", "wordpiece", "sentencepiece-bpe", "sentenc
 LIBRARY_ALGORITHMS: tuple[LibraryAlgorithm, ...] = get_args(LibraryAlgorithm)
 
 _T = TypeVar("_T")
-_LARGEST = 1 << 31  # numbers in files are below it
+LARGEST_NUMBER = 1 << 31  # numbers in files are below it
 _NAMED = 5  # texts of a list that are named
 
 # --- The choices ------------------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ class Setting:
         """Whether a value from a file is one of its kind."""
         match self.kind:
             case "limit" | "number":
-                whole = type(value) is int and self.least <= value < _LARGEST
+                whole = type(value) is int and self.least <= value < LARGEST_NUMBER
                 return whole or (value is None and (self.kind == "limit" or self.default is None))
             case "choice":
                 return isinstance(value, str) and value in self.choices
@@ -256,7 +256,7 @@ class Setting:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LARGEST
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LARGEST_NUMBER
 
 
 def _is_text(value: object) -> bool:
