@@ -56,9 +56,11 @@ settings_of_runs = st.builds(
 def zipf_text(words: int, distinct: int) -> str:
     """Text with Zipf's spread of words, as languages have, most of which are rare."""
     random = np.random.default_rng(3)
-    lengths = random.integers(1, 9, distinct)
-    vocabulary = ["".join(random.choice(list("etaoinshrdlu"), length)) for length in lengths]
-    return " ".join(vocabulary[rank] for rank in np.minimum(random.zipf(1.3, words) - 1, distinct - 1))
+    ends = np.cumsum(random.integers(1, 9, distinct)).tolist()
+    letters = "".join(map("etaoinshrdlu".__getitem__, random.integers(0, 12, ends[-1]).tolist()))
+    vocabulary = [letters[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    ranks = np.minimum(random.zipf(1.3, words) - 1, distinct - 1)
+    return " ".join(map(vocabulary.__getitem__, ranks.tolist()))
 
 
 def config_by_name(algorithm: str, **settings: Any) -> TrainingConfig:
