@@ -45,11 +45,16 @@ def test_json_has_the_columns_of_the_core(run, rows, tokenizer, here):
 def test_tables_are_printed_with_their_first_rows(run, rows, tokenizer):
     out = run(0, f"explore {rows} --tokenizer {tokenizer} --rows 2").out
     findings, documents, tokens = out.split("\n\n")
-    assert findings.splitlines()[0] == "Findings"
+    assert findings == "Findings: none."
     assert documents.splitlines()[0] == "Documents, 2 of 5"
     assert documents.splitlines()[2].startswith("rows.jsonl, row 3")
     assert tokens.splitlines()[0].startswith("Tokens in ")
     assert len(tokens.splitlines()) == 4
+
+
+def test_that_nothing_is_found_is_said(run, tmp_path):
+    (tmp_path / "one.txt").write_text("nothing odd here")
+    assert run(0, f"explore {tmp_path / 'one.txt'} --show findings").out == "Findings: none.\n"
 
 
 def test_without_a_tokenizer_documents_and_findings_are_shown(run, rows):

@@ -31,6 +31,7 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _ROWS = 20
 _SORTED_BY = {"documents": "bytes", "tokens": "bunched"}
+_NOTHING_FOUND = "Findings: none.\n"
 _TABLES = ("findings", "documents", "tokens")
 
 Columns = Mapping[str, NDArray[Any]]
@@ -60,7 +61,8 @@ def explore(arguments: argparse.Namespace, console: Console) -> None:
         put(sys.stdout, json.dumps(_as_json(here, read, columns, findings, origin), ensure_ascii=False) + "\n")
     else:
         texts = [] if origin is None else [_origin_text(here, origin)]
-        texts += [] if findings is None else [_aligned("Findings", _shown_findings(here, findings))]
+        if findings is not None:
+            texts.append(_aligned("Findings", _shown_findings(here, findings)) if findings else _NOTHING_FOUND)
         texts += [_aligned(*_shown_rows(here, name, chosen)) for name, chosen in columns.items()]
         put(sys.stdout, "\n".join(texts))
 

@@ -89,6 +89,17 @@ def rubbish():
     return corpus, train(corpus, TrainingConfig(vocabulary_size=700, pattern="cl100k"))
 
 
+def test_the_largest_of_many_is_among_the_examples():
+    lines = [f"{letter * 30}\n" for letter in "abcdefg"]
+    lines[4] = "zorblax " * 50 + "\n"
+    [found] = explore(Corpus.from_texts(lines)).findings(["repetition"])
+    assert [example.document for example in found.examples] == [0, 4, 6]
+    [found] = explore(Corpus.from_texts(lines[:4])).findings(["repetition"])
+    assert [example.document for example in found.examples] == [0, 2, 3], "else one in the middle"
+    [found] = explore(Corpus.from_texts(lines[:1])).findings(["repetition"])
+    assert len(found.examples) == 1
+
+
 def test_rubbish_is_found_with_the_tokens_that_live_from_it(rubbish):
     found = {finding.rule: finding for finding in explore(*rubbish).findings()}
     blobs, owners, tokens = found["blobs"], found["owners"], rubbish[1].tokens
@@ -99,6 +110,7 @@ def test_rubbish_is_found_with_the_tokens_that_live_from_it(rubbish):
     assert {tokens[token].strip() for token in owners.tokens.tolist()} >= {b"xylograph", b"quetzal", b"kumquat"}
     assert found["duplicates"].documents == 1
     assert found["duplicates"].examples[0].document == 40
+    assert [example.document for example in owners.examples] == [11, 30]
     assert owners.bytes == sum(len(list(rubbish[0].iter_documents())[row]) for row in (11, 30))
 
 

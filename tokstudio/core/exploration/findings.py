@@ -53,7 +53,7 @@ class Finding:
     documents: int  # how many it finds, or has found lines in
     lines: int  # how many it finds; 0 for a rule of documents
     bytes: int
-    examples: tuple[Example, ...]  # the first, the last and one in the middle
+    examples: tuple[Example, ...]  # the first, the largest and the last; where these are fewer, also one in the middle
     tokens: NDArray[np.int64]  # the ids of tokens that live there: 90 % of their uses begin there; most uses first
     marked: Marked  # the documents or lines
 
@@ -114,12 +114,14 @@ def _owners(corpus: Corpus, text: CorpusTokens, measured: Dispersion) -> Marked:
 def _finding(corpus: Corpus, marked: Marked, tokens: NDArray[np.int64]) -> Finding:
     n, of_lines = len(marked), marked.rule in RULES and RULES[marked.rule].of_lines
     different = (np.diff(marked.source, prepend=-1) != 0) | (np.diff(marked.document, prepend=-1) != 0)
+    rows = {0, int(np.argmax(marked.bytes)), n - 1}
+    rows = rows if len(rows) == EXAMPLES else rows | {n // 2}
     return Finding(
         rule=marked.rule,
         documents=int(np.count_nonzero(different)),
         lines=n if of_lines else 0,
         bytes=int(marked.bytes.sum()),
-        examples=tuple(_example(corpus, marked, row) for row in sorted({0, n // 2, n - 1})[:EXAMPLES]),
+        examples=tuple(_example(corpus, marked, row) for row in sorted(rows)),
         tokens=tokens,
         marked=marked,
     )
