@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QEvent, QSize
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QIcon, QPalette
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QDialog, QFrame, QLabel, QMainWindow, QPushButton, QSpinBox, QWidget
@@ -122,6 +122,36 @@ def test_widgets_that_are_made_before_the_sheet_have_it_in_the_end(styled, qtbot
         card.resize(60, 60)
         assert middle(card).name() != LIGHT.surface.lower()
     assert told == [LIGHT.surface.lower()]
+
+
+def test_widgets_that_are_made_later_leave_those_in_sight_alone(styled, qtbot):
+    theme = Theme("light")
+    theme.apply(styled)
+    told = []
+
+    class Card(QFrame):
+        def changeEvent(self, event: QEvent) -> None:
+            if event.type() == QEvent.Type.StyleChange:
+                told.append(event.type())
+            super().changeEvent(event)
+
+    card = Card()
+    qtbot.addWidget(card)
+    card.setProperty("card", True)
+    card.resize(60, 60)
+    card.show()
+    qtbot.waitExposed(card)
+    told.clear()
+    with theme.sheet_at_end():
+        late = QFrame(card)
+        late.setProperty("card", True)
+        late.resize(20, 20)
+    assert not told
+    assert [middle(one).name() for one in (card, late)] == [LIGHT.surface.lower()] * 2
+    theme.set_mode("dark")
+    assert [middle(one).name() for one in (card, late)] == [DARK.surface.lower()] * 2
+    assert told
+    theme.set_mode("system")
 
 
 def test_a_dialog_that_is_opened_later_has_the_theme_and_follows_it(styled, qtbot):

@@ -28,6 +28,7 @@ from tests.gui.window.test_little_room import settle, tabs
 from tests.gui.window.test_low_window import places, set_height
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.window import main_window
 from tokstudio.gui.window.dock_layout import tab_bars
 from tokstudio.gui.window.main_window import MainWindow
 from tokstudio.gui.window.workspaces import WORKSPACES
@@ -315,19 +316,13 @@ def test_a_damaged_layout_gives_the_default_one(window, tmp_path, stored, unstyl
 
 
 def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkeypatch, unstyled):
-    make = MainWindow._make_panes
-
-    def make_fewer(self) -> None:
-        make(self)
-        self.panes = tuple(pane for pane in self.panes if pane is not self.distribution)
-
-    monkeypatch.setattr(MainWindow, "_make_panes", make_fewer)
-    first = window()
-    enter(first, "train")
+    with monkeypatch.context() as older:
+        older.setattr(main_window, "_PANES", tuple(name for name in main_window._PANES if name != "distribution"))
+        first = window()
+        enter(first, "train")
     first.text.close()
     first.remember()
     first.hide()
-    monkeypatch.setattr(MainWindow, "_make_panes", make)
     second = window()
     QApplication.processEvents()
     assert second.text.isHidden()

@@ -217,11 +217,16 @@ class Studio(QObject):
             # In this thread, though it takes a tenth of a second: pyqtgraph looks at all classes of Qt, and the process
             # crashes now and then where another thread does that while this one uses them.
             importlib.import_module("tokstudio.gui.plot.chart")
-            gc.freeze()
-            self.session.jobs.start(self._look_for_limits, self._tell_limits, quiet=True)
-            self.session.jobs.start(self._make_ready, self._tell_limits, asked=False)
-            if self._recovery is not None:
-                self.window.recovery.look(self._recovery)
+            QTimer.singleShot(0, self.window, self._begin_unasked)
+
+    def _begin_unasked(self) -> None:
+        """Makes what is not shown yet, and begins what nobody has asked for."""
+        self.window.make_rest()
+        gc.freeze()
+        self.session.jobs.start(self._look_for_limits, self._tell_limits, quiet=True)
+        self.session.jobs.start(self._make_ready, self._tell_limits, asked=False)
+        if self._recovery is not None:
+            self.window.recovery.look(self._recovery)
 
     def _look_for_limits(self) -> Work[dict[str, str]]:
         yield Progress("looking for limits")

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
@@ -21,14 +21,6 @@ from tokstudio.core.hub.names import Name
 from tokstudio.gui.dialogs.corpus_import.question import ImportQuestion
 from tokstudio.gui.dialogs.export.queue import TOKENIZERS
 from tokstudio.gui.find.finder import Finder
-from tokstudio.gui.panes.compare.pane import ComparePane
-from tokstudio.gui.panes.compression.pane import CompressionPane
-from tokstudio.gui.panes.configure.pane import ConfigurePane
-from tokstudio.gui.panes.configure.pattern_field import PatternQuestion
-from tokstudio.gui.panes.corpus.pane import CorpusPane
-from tokstudio.gui.panes.text.pane import TextPane
-from tokstudio.gui.panes.token.pane import TokenPane
-from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.session import availability
 from tokstudio.gui.session.availability import Obstacle
 from tokstudio.gui.session.session import Session
@@ -38,21 +30,35 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.menus import Menu
 
+if TYPE_CHECKING:
+    from tokstudio.gui.panes.compare.pane import ComparePane
+    from tokstudio.gui.panes.compression.pane import CompressionPane
+    from tokstudio.gui.panes.configure.pane import ConfigurePane
+    from tokstudio.gui.panes.configure.pattern_field import PatternQuestion
+    from tokstudio.gui.panes.corpus.pane import CorpusPane
+    from tokstudio.gui.panes.text.pane import TextPane
+    from tokstudio.gui.panes.token.pane import TokenPane
+    from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
+
 # --- The protocol of the window for the actions -----------------------------------------------------------------------
 
 
 class Window(Protocol):
     """The methods and panes of `MainWindow` that actions need."""
 
-    corpus: CorpusPane
-    compare: ComparePane
     compression: CompressionPane
-    configure: ConfigurePane
     text: TextPane
     token: TokenPane
-    vocabulary: VocabularyPane
     finder: Finder
 
+    @property
+    def corpus(self) -> CorpusPane: ...
+    @property
+    def compare(self) -> ComparePane: ...
+    @property
+    def configure(self) -> ConfigurePane: ...
+    @property
+    def vocabulary(self) -> VocabularyPane: ...
     def show_export(self, run: StudioRun, formats: Collection[str]) -> None: ...
     def show_encode(self) -> None: ...
     def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None: ...

@@ -179,15 +179,21 @@ class Theme(QObject):
         """Removes the style sheet for a block that makes many widgets; applies it at the end, and emits `changed`.
 
         With a sheet, Qt computes the style of a widget anew each time that it, or a widget around it, gets a parent.
+        Widgets that are there already keep what they have of it.
         """
-        if self._application is not None:
-            self._application.setStyleSheet("")
+        application = self._application
+        if application is None:
+            yield
+            return
+        there = application.allWidgets()
+        with _left_alone(there):
+            application.setStyleSheet("")
         try:
             yield
         finally:
-            if self._application is not None:
-                self._application.setStyleSheet(self.style_sheet)
-                self.changed.emit()
+            with _left_alone([widget for widget in there if isValid(widget)]):
+                application.setStyleSheet(self.style_sheet)
+            self.changed.emit()
 
     def _chosen_palette(self) -> Palette:
         if self.mode == "system":
@@ -217,7 +223,7 @@ class Theme(QObject):
         unseen = self._unseen.among(widgets)
         left_out = set(unseen)
         seen = [widget for widget in widgets if widget not in left_out]
-        with _changed(unseen, _HAS_OWN_STYLE, True), _changed(unseen, _IS_POLISHED, False):
+        with _left_alone(unseen):
             # Qt takes four times as long to replace one sheet by another as to remove the first.
             with _changed(seen, _HAS_OWN_STYLE, True):
                 self._application.setStyleSheet("")
@@ -247,6 +253,13 @@ def _changed(widgets: Sequence[QWidget], attribute: Qt.WidgetAttribute, on: bool
     finally:
         for widget in others:
             widget.setAttribute(attribute, not on)
+
+
+@contextmanager
+def _left_alone(widgets: Sequence[QWidget]) -> Iterator[None]:
+    """In this block, these widgets keep what they have of the style sheet, whatever it becomes."""
+    with _changed(widgets, _HAS_OWN_STYLE, True), _changed(widgets, _IS_POLISHED, False):
+        yield
 
 
 class _Unseen(QObject):

@@ -44,12 +44,17 @@ class Stage:
     merges: Pane
     text: TextPane
     why: Pane
-    compare: Pane
+    make_compare: Callable[[], Pane]
     actions: Mapping[str, QAction]
     open: Callable[[Pane], None]  # shows a pane, in front of those that share its place
     workspace: Callable[[], str]  # the name of the workspace that is shown
     enter: Callable[[str], None]  # changes to a workspace
     caption_changed: SignalInstance  # with what the status bar tells of a training to somebody who watches
+
+    @property
+    def compare(self) -> Pane:
+        """The pane that compares tokenizers, which is made when it is needed first."""
+        return self.make_compare()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QCursor, QKeyEvent, QKeySequence, QShortcut
@@ -100,9 +100,7 @@ class Tour(QObject):
         self.card.left.connect(self.leave)
         self.card.helped.connect(self._mend)
         session, view, training = stage.session, stage.session.view, stage.session.training
-        self._panes: tuple[Pane, ...] = (stage.compression, stage.merges, stage.text, stage.why, stage.compare)
         self._input = stage.text.encode.input  # where Enter goes on, too
-        self._watched: tuple[QWidget, ...] = (window, stage.train, stage.export, *self._panes, self._input)
         for signal in (
             *(view.playhead_changed, view.token_changed, view.text_changed, session.runs.changed),
             *(training.state_changed, training.settings_changed, session.corpus.sources_changed),
@@ -110,13 +108,21 @@ class Tour(QObject):
                 session.jobs.busy_changed,
                 stage.text.tabs.currentChanged,
                 theme.changed,
-                *(pane.visibilityChanged for pane in self._panes),
             ),
         ):
             signal.connect(self._follow_soon)
         for name, action in stage.actions.items():
             if name.startswith("export_"):
                 action.triggered.connect(self._note_export)
+
+    @cached_property
+    def _watched(self) -> tuple[QWidget, ...]:
+        """What the tour lights, from its begin on: one of the panes is not there before."""
+        stage = self._stage
+        panes = (stage.compression, stage.merges, stage.text, stage.why, stage.compare)
+        for pane in panes:
+            pane.visibilityChanged.connect(self._follow_soon)
+        return (self._window, stage.train, stage.export, *panes, self._input)
 
     @property
     def running(self) -> bool:

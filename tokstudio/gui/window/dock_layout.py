@@ -8,7 +8,7 @@ a tree, or for a table.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -29,9 +29,10 @@ from tokstudio.gui.window.workspaces import LEARN, NARROW, TRAIN, WORKSPACES, Co
 class DockSizes(QObject):
     """Remembers sizes when the user has moved a border, and applies them after a resize of the window."""
 
-    def __init__(self, window: QMainWindow, panes: Collection[Pane], rest: int) -> None:
+    def __init__(self, window: QMainWindow, rest: int) -> None:
         super().__init__(window)
-        self._window, self._panes = window, panes
+        self._window = window
+        self._panes: list[Pane] = []
         self._chosen: dict[Pane, QSize] = {}
         self._chosen_at = QSize()
         self._grasped: dict[Pane, QSize] = {}
@@ -39,10 +40,13 @@ class DockSizes(QObject):
         self._soon.timeout.connect(self._remember)
         self._resting = QTimer(self, singleShot=True, interval=rest)
         self._resting.timeout.connect(self._share_out)
-        for pane in panes:
-            pane.dockLocationChanged.connect(self.remember)
-            pane.topLevelChanged.connect(self.remember)
         window.installEventFilter(self)
+
+    def add(self, pane: Pane) -> None:
+        """Remembers the sizes of a pane, too."""
+        self._panes.append(pane)
+        pane.dockLocationChanged.connect(self.remember)
+        pane.topLevelChanged.connect(self.remember)
 
     @property
     def chosen(self) -> tuple[QSize, dict[Pane, QSize]]:
@@ -154,20 +158,38 @@ _LOW_CURVES = 0.66  # the share of the curves in the height of a low window, the
 _LOW_WINDOW = 700  # pixels of height below which the last divided column of the large layout is one place
 
 
-class Arrangement(QObject):
-    """Places the panes, which are given by object name, and saves and restores their layout in each workspace.
+def last_workspace(preferences: Preferences) -> str:
+    """The name of the workspace that the window was left in."""
+    # Whoever has a layout of 0.1 has trained; the first start of all is for learning.
+    first = LEARN if preferences.bytes(WORKSPACES[TRAIN].key).isEmpty() else TRAIN
+    workspace = preferences.get("workspace", first)
+    return workspace if workspace in WORKSPACES else first
 
-    `room` is the room of the screen for the window. Sizes are shared out `rest` milliseconds after it was resized.
+
+class Arrangement(QObject):
+    """Places the panes, and saves and restores their layout in each workspace.
+
+    Those of a workspace are made when it is entered. Who makes a pane calls `add`.
+
+    Args:
+        window: The window.
+        names: The object names of all panes, in the order of menus.
+        make: Gives the pane of a name, and makes it before if need be.
+        room: The room of the screen for the window.
+        rest: Milliseconds after which sizes are shared out when the window was resized.
     """
 
     changed = Signal()  # the workspace, or the pane that fills the window
     moved = Signal(Pane)  # the workspace was changed to show this pane
 
-    def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize, rest: int) -> None:
+    def __init__(
+        self, window: QMainWindow, names: Sequence[str], make: Callable[[str], Pane], room: QSize, rest: int
+    ) -> None:
         super().__init__(window)
-        self._window, self._panes = window, panes
+        self._window, self._names, self._make = window, names, make
+        self._panes: dict[str, Pane] = {}  # those that are made
         self._room, self._size = room, screen_size(room)
-        self._sizes = DockSizes(window, panes.values(), rest)
+        self._sizes = DockSizes(window, rest)
         self.workspace = LEARN  # the name of the current one
         self.came_from = ""  # the workspace before it
         self._waiting = QByteArray()  # the layout with the panes that wait for the first run; empty once there was one
@@ -180,9 +202,6 @@ class Arrangement(QObject):
         # Every pane emits a signal when it is shown or hidden, and a layout moves them all.
         self._titles = QTimer(self, singleShot=True, interval=0)
         self._titles.timeout.connect(self._show_titles)
-        for pane in panes.values():
-            pane.visibilityChanged.connect(self._titles.start)
-            pane.toggleViewAction().triggered.connect(partial(self._toggled, pane))
         # By workspace and number of a column: whether the window was low when its places were joined or divided.
         self._low: dict[tuple[str, int], bool] = {}
         # For the return to two places: the shares of the panes in the height, and the front pane of the lower place.
@@ -191,13 +210,27 @@ class Arrangement(QObject):
         # Of the window: as the user left it, and as large as its text needs.
         self._chosen_size = self._grown = self._noted = QSize()
         self._restyled, self._line = False, 0  # between `note_size` and `keep_sizes`; the height of a line before
+
+    def begin(self) -> None:
+        """Places the panes that were added."""
         self._put_first()
-        window.installEventFilter(self)
+        self._window.installEventFilter(self)
+
+    def add(self, pane: Pane) -> None:
+        """Places a pane, too, where its workspace is entered."""
+        panes = self._panes | {pane.objectName(): pane}
+        self._panes = {name: panes[name] for name in self._names if name in panes}
+        self._sizes.add(pane)
+        pane.visibilityChanged.connect(self._titles.start)
+        pane.toggleViewAction().triggered.connect(partial(self._toggled, pane))
 
     @property
     def panes(self) -> list[Pane]:
         """The panes of this workspace."""
-        return [pane for name, pane in self._panes.items() if name in WORKSPACES[self.workspace].panes]
+        return self._panes_of(self.workspace)
+
+    def _panes_of(self, workspace: str) -> list[Pane]:
+        return [self._make(name) for name in self._names if name in WORKSPACES[workspace].panes]
 
     # ---- layouts
 
@@ -229,10 +262,7 @@ class Arrangement(QObject):
         """Restores the layouts of `store`, and enters the workspace."""
         states = {name: preferences.bytes(workspace.key) for name, workspace in WORKSPACES.items()}
         self._left = {name: (state, QSize(), {}) for name, state in states.items() if not state.isEmpty()}
-        # Whoever has a layout of 0.1 has trained; the first start of all is for learning.
-        first = LEARN if states[TRAIN].isEmpty() else TRAIN
-        workspace = preferences.get("workspace", first)
-        self.workspace = workspace if workspace in WORKSPACES else first
+        self.workspace = last_workspace(preferences)
         if not self.restore(states[self.workspace]):
             self.reset()
 
@@ -544,7 +574,7 @@ class Arrangement(QObject):
 
     @property
     def _columns(self) -> Columns:
-        return WORKSPACES[self.workspace].columns(self._size, self._panes)
+        return WORKSPACES[self.workspace].columns(self._size, self._names)
 
     def _put_first(self) -> None:
         if self.workspace not in self._first:
@@ -557,6 +587,7 @@ class Arrangement(QObject):
         self._raise_first()
 
     def _lay_out(self) -> None:
+        self._panes_of(self.workspace)
         add, panes, columns = self._window.splitDockWidget, self._panes, self._columns
         for pane in panes.values():
             # At the start no pane is in the window, and each call would lay it out.
@@ -592,10 +623,13 @@ class Arrangement(QObject):
         Qt makes new tab bars for it and leaves the old ones visible, so these are hidden. Panes of other workspaces are
         taken out, and if `withhold`, those that wait for the first run are hidden.
         """
+        if state.isEmpty():
+            return None
         before = self.state()
         for bar in tab_bars(self._window):
             bar.hide()
-        for name in WORKSPACES:
+        for name in dict.fromkeys((self.workspace, *WORKSPACES)):
+            self._panes_of(name)
             if self._window.restoreState(state, self._version(name)):
                 self._take_out_others(name)
                 self._add_unknown(name)
@@ -619,7 +653,7 @@ class Arrangement(QObject):
     def _add_unknown(self, workspace: str) -> None:
         """Puts the panes that a restored layout does not know into their first places."""
         window, none = self._window, Qt.DockWidgetArea.NoDockWidgetArea
-        for *_, places in WORKSPACES[workspace].columns(self._size, self._panes):
+        for *_, places in WORKSPACES[workspace].columns(self._size, self._names):
             for place in places:
                 panes = [self._panes[name] for name in place]
                 known = [pane for pane in panes if window.dockWidgetArea(pane) != none]

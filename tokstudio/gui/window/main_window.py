@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer, QUrl
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer, QUrl, SignalInstance
 from PySide6.QtGui import (
+    QAction,
     QActionGroup,
     QCloseEvent,
     QDesktopServices,
@@ -18,7 +19,7 @@ from PySide6.QtGui import (
     QGuiApplication,
     QKeyEvent,
 )
-from PySide6.QtWidgets import QApplication, QMainWindow, QPushButton, QTabWidget, QToolButton
+from PySide6.QtWidgets import QApplication, QMainWindow, QPushButton, QTabWidget, QToolButton, QWidget
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.readers.contents import Reading
@@ -34,20 +35,11 @@ from tokstudio.gui.commands.registry import list_actions
 from tokstudio.gui.commands.surgery_commands import SurgeryCommands
 from tokstudio.gui.dialogs.corpus_import.question import ImportQuestion
 from tokstudio.gui.find.finder import Finder
-from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.panes.compression.pane import CompressionPane
-from tokstudio.gui.panes.configure.pane import ConfigurePane
-from tokstudio.gui.panes.configure.pattern_field import PatternQuestion
-from tokstudio.gui.panes.corpus.pane import CorpusPane
-from tokstudio.gui.panes.distribution import DistributionPane
-from tokstudio.gui.panes.explore.pane import ExplorePane
 from tokstudio.gui.panes.guide import GuidePane
 from tokstudio.gui.panes.merges import MergesPane
-from tokstudio.gui.panes.runs.pane import RunsPane
-from tokstudio.gui.panes.sizes.pane import MODEL_WIDTH, SizesPane
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.panes.token.pane import TokenPane
-from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.panes.why.pane import WhyPane
 from tokstudio.gui.project.autosave import Recovery
 from tokstudio.gui.project.document import ProjectDocument
@@ -65,25 +57,41 @@ from tokstudio.gui.tour.tour import Tour
 from tokstudio.gui.widgets.card import Strips
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
 from tokstudio.gui.widgets.labels import WordAsked, word_of
+from tokstudio.gui.widgets.menus import Menu
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
-from tokstudio.gui.window.dock_layout import Arrangement
+from tokstudio.gui.window.dock_layout import Arrangement, last_workspace
 from tokstudio.gui.window.message_bar import Flash, MessageBar, RecoveryCard
 from tokstudio.gui.window.pane_headers import PaneHeaders
 from tokstudio.gui.window.preferences import PreferencesDialog
 from tokstudio.gui.window.status_bar import StatusLine
 from tokstudio.gui.window.tool_bar import RecentEntries, ToolBar
-from tokstudio.gui.window.workspaces import WORKSPACES
+from tokstudio.gui.window.workspaces import LEARN, WORKSPACES
 
 if TYPE_CHECKING:
     from tokstudio.gui.dialogs.checking.tokenizer import CheckTokenizerDialog
     from tokstudio.gui.dialogs.checking.trained_on import TrainedOnDialog
     from tokstudio.gui.dialogs.checking.training import CheckTrainingDialog, MakeExerciseDialog
+    from tokstudio.gui.panes.compare.pane import ComparePane
+    from tokstudio.gui.panes.configure.pane import ConfigurePane
+    from tokstudio.gui.panes.configure.pattern_field import PatternQuestion
+    from tokstudio.gui.panes.corpus.pane import CorpusPane
+    from tokstudio.gui.panes.distribution import DistributionPane
+    from tokstudio.gui.panes.explore.pane import ExplorePane
+    from tokstudio.gui.panes.runs.pane import RunsPane, RunTable
+    from tokstudio.gui.panes.sizes.pane import SizesPane
+    from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
+    from tokstudio.gui.token_table.view import FollowTable
 
 _HOW_BACK = "Press Esc, or double-click the title again, to show the other panes."
 _SIZE = QSize(1440, 900)
 _GUTTER = 8
 _AROUND = QSize(2 * _GUTTER, 48)  # the part of the screen that the title bar and borders need
+# By object name, in the order of the menu and of Tab.
+_PANES = ("corpus", "configure", "compression", "distribution", "compare", "explore")
+_PANES += ("merges", "vocabulary", "runs", "sizes", "text", "token", "why", "guide")
+
+_AnyPane = TypeVar("_AnyPane", bound=Pane)
 
 
 class MainWindow(QMainWindow):
@@ -119,6 +127,7 @@ class MainWindow(QMainWindow):
             self.commands,
         )
         self.actions_by_id = build_actions(self._actions, theme, self)
+        self._made: dict[str, Pane] = {}  # the panes so far
         with theme.sheet_at_end():
             self._make_panes()
         self.status = StatusLine(session, theme)
@@ -131,13 +140,14 @@ class MainWindow(QMainWindow):
         self.toolbar = ToolBar(self.actions_by_id, theme, self.finder.box)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self._make_menus()
-        self.places = Arrangement(
-            self, {pane.objectName(): pane for pane in self.panes}, room, session.jobs.pauses.resized
-        )
+        self.places = Arrangement(self, _PANES, self._pane_of, room, session.jobs.pauses.resized)
         of_pane = [self.actions_by_id["maximise_pane"], self.actions_by_id["float_pane"]]
-        self.headers = PaneHeaders(self, self.panes, self.places, of_pane)
+        self.headers = PaneHeaders(self, self.places, of_pane)
+        for pane in self._made.values():
+            self._place(pane)
+        self.places.begin()
         lit = (self.toolbar.train_button, self.toolbar.export_button)
-        lit += (self.compression, self.merges, self.text, self.why, self.compare)
+        lit += (self.compression, self.merges, self.text, self.why, lambda: self.compare)
         workspaces = self.places.open, lambda: self.places.workspace, self.places.enter
         stage = Stage(session, *lit, self.actions_by_id, *workspaces, self.status.caption_changed)
         self.tour = Tour(self, stage, self.commands, preferences, theme)
@@ -145,6 +155,8 @@ class MainWindow(QMainWindow):
         self._connect()
         self._restore()
         self._refresh()
+        for signal in (*self._changes, session.jobs.begun):
+            signal.connect(self.make_rest)
 
     # ---- the interface for actions; dialogs are loaded when they are opened, so that the window opens quickly
 
@@ -397,27 +409,157 @@ class MainWindow(QMainWindow):
         return room
 
     def _make_panes(self) -> None:
-        arguments = (self.session, self.theme, self.actions_by_id)
-        self.corpus = CorpusPane(*arguments)
-        self.configure = ConfigurePane(*arguments)
-        self.compression = CompressionPane(*arguments)
-        self.distribution = DistributionPane(*arguments)
-        self.compare = ComparePane(*arguments)
-        self.explore = ExplorePane(*arguments)
-        self.merges = MergesPane(*arguments)
-        self.vocabulary = VocabularyPane(*arguments)
-        self.runs = RunsPane(*arguments)
-        self.sizes = SizesPane(*arguments)
-        self.text = TextPane(*arguments)
-        self.token = TokenPane(*arguments)
-        self.why = WhyPane(*arguments)
-        self.guide = GuidePane(*arguments)
-        upper = (self.compression, self.distribution, self.compare, self.explore)
-        middle = (*upper, self.merges, self.vocabulary, self.runs, self.sizes)
-        self.panes = (self.corpus, self.configure, *middle, self.text, self.token, self.why, self.guide)
-        for pane in self.panes:
+        """Makes the panes of Learn, and all where another workspace is shown first; `make_rest` makes the others."""
+        self.compression = self._added(CompressionPane(*self._parts))
+        self.merges = self._added(MergesPane(*self._parts))
+        self.text = self._added(TextPane(*self._parts))
+        self.token = self._added(TokenPane(*self._parts))
+        self.why = self._added(WhyPane(*self._parts))
+        self.guide = self._added(GuidePane(*self._parts))
+        if last_workspace(self.preferences) != LEARN:
+            self._make_others()
+        for name in filter(self._made.__contains__, _PANES):
             # Before the style sheet is applied: it would be computed again for a pane that gets its parent later.
-            pane.setParent(self)
+            self._made[name].setParent(self)
+
+    @property
+    def _parts(self) -> tuple[Session, Theme, dict[str, QAction]]:
+        return self.session, self.theme, self.actions_by_id
+
+    def _make_others(self) -> None:
+        """Makes the panes that Learn does not have: they take a sixth of the time of a start."""
+        from tokstudio.gui.panes.compare.pane import ComparePane
+        from tokstudio.gui.panes.configure.pane import ConfigurePane
+        from tokstudio.gui.panes.corpus.pane import CorpusPane
+        from tokstudio.gui.panes.distribution import DistributionPane
+        from tokstudio.gui.panes.explore.pane import ExplorePane
+        from tokstudio.gui.panes.runs.pane import RunsPane
+        from tokstudio.gui.panes.sizes.pane import MODEL_WIDTH, SizesPane
+        from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
+
+        get, keep = self.preferences.get, partial(partial, self.preferences.set)
+        self._corpus = self._added(CorpusPane(*self._parts))
+        self._corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
+        self._corpus.problems.wholeAsked.connect(self.opening.importing.keep_whole)
+        self._corpus.problems.textAsked.connect(self.opening.importing.read_as_text)
+        self._configure = self._added(ConfigurePane(*self._parts))
+        self._distribution = self._added(DistributionPane(*self._parts))
+        self._distribution.lengthsChosen.connect(self._list_lengths)
+        self._compare = self._added(ComparePane(*self._parts))
+        self._explore = self._added(ExplorePane(*self._parts))
+        self._vocabulary = self._added(VocabularyPane(*self._parts))
+        self._vocabulary.table.set_choices(get("token_columns", ""))
+        self._vocabulary.table.columnsChosen.connect(keep("token_columns"))
+        self._runs = self._added(RunsPane(*self._parts))
+        self._runs.table.set_choices(get("run_columns", ""))
+        self._runs.table.columnsChosen.connect(keep("run_columns"))
+        self._runs.deleteAsked.connect(self.commands.delete)
+        self._sizes = self._added(SizesPane(*self._parts))
+        self._sizes.set_model(get("model_width", MODEL_WIDTH), get("model_tied", True))
+        self._sizes.widthChosen.connect(keep("model_width"))
+        self._sizes.tiedChosen.connect(keep("model_tied"))
+
+    def make_rest(self) -> None:
+        """Makes the panes that the start has left out.
+
+        It is done before anything goes on: some do work for others, or keep what they were told.
+        """
+        if self._made.keys() >= set(_PANES):
+            return
+        there = set(self._made)
+        with self.theme.sheet_at_end():
+            self._make_others()
+            late = [self._made[name] for name in _PANES if name not in there]
+            for pane in late:
+                pane.setParent(self)
+        for pane in late:
+            self._place(pane)
+        self._put_in_tab_order(late)
+
+    def _put_in_tab_order(self, late: Collection[Pane]) -> None:
+        """Lets Tab go through the panes in their order, though some were made after others."""
+        controls: dict[Pane, list[QWidget]] = {pane: [] for pane in self.panes}
+        after = self.nextInFocusChain()
+        while after is not None and after is not self:
+            pane = next((pane for pane in controls if pane.isAncestorOf(after)), None)
+            if pane is not None and after.focusPolicy() != Qt.FocusPolicy.NoFocus:
+                controls[pane].append(after)
+            after = after.nextInFocusChain()
+        before: QWidget = self
+        for pane, of_pane in controls.items():
+            for control in of_pane:
+                if pane in late:
+                    self.setTabOrder(before, control)
+                before = control
+
+    def _pane_of(self, name: str) -> Pane:
+        if name not in self._made:
+            self.make_rest()
+        return self._made[name]
+
+    def _place(self, pane: Pane) -> None:
+        self.places.add(pane)
+        self.headers.add(pane)
+
+    # ---- the panes that may be made after the start
+
+    @property
+    def corpus(self) -> CorpusPane:
+        """The sources."""
+        self.make_rest()
+        return self._corpus
+
+    @property
+    def configure(self) -> ConfigurePane:
+        """The settings of the training."""
+        self.make_rest()
+        return self._configure
+
+    @property
+    def distribution(self) -> DistributionPane:
+        """The lengths and uses of tokens."""
+        self.make_rest()
+        return self._distribution
+
+    @property
+    def compare(self) -> ComparePane:
+        """The comparison of tokenizers."""
+        self.make_rest()
+        return self._compare
+
+    @property
+    def explore(self) -> ExplorePane:
+        """The pages on the corpus."""
+        self.make_rest()
+        return self._explore
+
+    @property
+    def vocabulary(self) -> VocabularyPane:
+        """The table of tokens."""
+        self.make_rest()
+        return self._vocabulary
+
+    @property
+    def runs(self) -> RunsPane:
+        """The table of tokenizers."""
+        self.make_rest()
+        return self._runs
+
+    @property
+    def sizes(self) -> SizesPane:
+        """The answers to *How Large?*."""
+        self.make_rest()
+        return self._sizes
+
+    @property
+    def panes(self) -> tuple[Pane, ...]:
+        """All panes, in the order of the menu and of Tab."""
+        self.make_rest()
+        return tuple(self._made[name] for name in _PANES)
+
+    def _added(self, pane: _AnyPane) -> _AnyPane:
+        self._made[pane.objectName()] = pane
+        return pane
 
     def _make_menus(self) -> None:
         menus = build_menus(self.menuBar(), self.actions_by_id)
@@ -432,9 +574,11 @@ class MainWindow(QMainWindow):
         self._panes_menu.aboutToShow.connect(self._fill_panes)
         menus["Playing_Speed"].addActions(self.compression.speeds.actions())
         texts = menus["Measure_On"]
-        texts.aboutToShow.connect(partial(self.runs.text_button.fill, texts))
-        menus["Columns_of_Tokenizers"].addActions(self.runs.table.columns_menu.actions())
-        menus["Columns_of_Vocabulary"].addActions(self.vocabulary.table.columns_menu.actions())
+        texts.aboutToShow.connect(lambda: self.runs.text_button.fill(texts))
+        of_table = {"Tokenizers": lambda: self.runs.table, "Vocabulary": lambda: self.vocabulary.table}
+        for title, table in of_table.items():
+            columns = menus[f"Columns_of_{title}"]
+            columns.aboutToShow.connect(partial(self._fill_columns, columns, table))
         themes = QActionGroup(self)
         for mode in ("system", "light", "dark"):
             themes.addAction(self.actions_by_id[f"theme_{mode}"])
@@ -446,37 +590,15 @@ class MainWindow(QMainWindow):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
 
     def _connect(self) -> None:
-        session, training, view = self.session, self.session.training, self.session.view
-        of_view = (view.playhead_changed, view.token_changed, view.text_changed, view.selection_changed)
-        of_target = (view.target_changed, view.occurrences_changed)
-        of_settings = (training.settings_changed, session.corpus.sources_changed)
-        of_training = (training.state_changed, session.queue.changed, *of_settings)
-        for signal in (
-            *of_view,
-            *of_target,
-            *of_training,
-            session.runs.changed,
-            session.history.changed,
-            session.comparison.changed,
-            session.exploring.tabled,
-            self.tour.changed,
-        ):
+        session, training = self.session, self.session.training
+        for signal in self._changes:
             signal.connect(self._refresh)
         session.jobs.failed.connect(self.messages.show_problem)
         training.settings_changed.connect(self._keep_settings)
-        self.distribution.lengthsChosen.connect(self._list_lengths)
         self.guide.paneAsked.connect(self._open_pane)
         self.guide.acting.connect(self._show_beside_guide)
         self.guide.enlargeAsked.connect(self._enlarge_guide)
         self.guide.browserAsked.connect(self._open_address)
-        self.runs.deleteAsked.connect(self.commands.delete)
-        self.corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
-        self.corpus.problems.wholeAsked.connect(self.opening.importing.keep_whole)
-        self.corpus.problems.textAsked.connect(self.opening.importing.read_as_text)
-        self.runs.table.columnsChosen.connect(partial(self.preferences.set, "run_columns"))
-        self.vocabulary.table.columnsChosen.connect(partial(self.preferences.set, "token_columns"))
-        self.sizes.widthChosen.connect(partial(self.preferences.set, "model_width"))
-        self.sizes.tiedChosen.connect(partial(self.preferences.set, "model_tied"))
         session.player.changed.connect(self._keep_speed)
         self.theme.changing.connect(self.places.note_size)
         self.theme.settled.connect(self.places.keep_sizes)
@@ -489,7 +611,7 @@ class MainWindow(QMainWindow):
         session.comparison.words_changed.connect(self._keep_words)
         self.preferences.changed.connect(self._apply_preferences)
         self.finder.message.connect(self.status.say)
-        self.finder.found.connect(partial(self.places.uncover, self.token, (self.vocabulary, self.merges)))
+        self.finder.found.connect(lambda: self.places.uncover(self.token, (self.vocabulary, self.merges)))
         session.jobs.refused.connect(self.status.say)
         session.jobs.told.connect(self.status.say)
         self.projects.done.connect(session.jobs.tell)
@@ -504,10 +626,25 @@ class MainWindow(QMainWindow):
         for signal in (session.corpus.sources_changed, training.settings_changed):
             signal.connect(self.messages.clear_of_training)
 
+    @property
+    def _changes(self) -> tuple[SignalInstance, ...]:
+        """The signals of all that is asked of the session."""
+        session, training, view = self.session, self.session.training, self.session.view
+        of_view = (view.playhead_changed, view.token_changed, view.text_changed, view.selection_changed)
+        of_target = (view.target_changed, view.occurrences_changed)
+        of_settings = (training.settings_changed, session.corpus.sources_changed)
+        of_training = (training.state_changed, session.queue.changed, *of_settings)
+        others = (session.runs.changed, session.history.changed, session.comparison.changed, session.exploring.tabled)
+        return (*of_view, *of_target, *of_training, *others, self.tour.changed)
+
     def _fill_panes(self) -> None:
         self._panes_menu.clear()
         for pane in self.places.panes:
             self._panes_menu.addAction(pane.toggleViewAction())
+
+    def _fill_columns(self, menu: Menu, table: Callable[[], FollowTable | RunTable]) -> None:
+        menu.clear()
+        menu.addActions(table().columns_menu.actions())
 
     def _fill_encodings(self) -> None:
         self._encoding_menu.clear()
@@ -611,9 +748,6 @@ class MainWindow(QMainWindow):
         others = ("byte_level_characters", "show_ids", "recognise_specials", "more_settings")
         for name in ("show_white_space", "compression_marks", *others):
             self.actions_by_id[name].setChecked(preferences.get(name, name not in others))
-        self.runs.table.set_choices(preferences.get("run_columns", ""))
-        self.vocabulary.table.set_choices(preferences.get("token_columns", ""))
-        self.sizes.set_model(preferences.get("model_width", MODEL_WIDTH), preferences.get("model_tied", True))
         self.session.comparison.set_own_words(preferences.get("compared_words", ""))
         self.session.player.set_speed(preferences.get("playing_speed", ""))
         with self.session.history.suspended():
@@ -653,7 +787,7 @@ class MainWindow(QMainWindow):
             if now is None or now in tried:
                 return True
             tried.add(now)
-            behind = (pane.isAncestorOf(now) and pane.visibleRegion().isEmpty() for pane in self.panes)
+            behind = (pane.isAncestorOf(now) and pane.visibleRegion().isEmpty() for pane in self._made.values())
             if not any(behind) and not self.tour.holds_back(now):
                 return True
         return False

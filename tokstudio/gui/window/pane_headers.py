@@ -6,8 +6,6 @@ The actions of that menu are those of the menu bar. They act on the pane that ha
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from PySide6.QtCore import QChildEvent, QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent, QHelpEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QTabBar, QToolTip, QWidget
@@ -31,26 +29,25 @@ _WORDS = {
 class PaneHeaders(QObject):
     """Watches the headers of the panes, and knows the current pane; `actions` are in the context menu."""
 
-    def __init__(
-        self, window: QMainWindow, panes: Collection[Pane], places: Arrangement, actions: list[QAction]
-    ) -> None:
+    def __init__(self, window: QMainWindow, places: Arrangement, actions: list[QAction]) -> None:
         super().__init__(window)
-        self._window, self._panes, self._places = window, panes, places
+        self._window, self._places = window, places
+        self._panes: list[Pane] = []
         self._last: Pane | None = None
         self._torn: Pane | None = None  # whose tab the left button holds
         self.menu = Menu(window)
         self.menu.addActions(actions)
-        for pane in panes:
-            pane.title.setToolTip(explained("", _WORDS.get(pane.objectName(), "")))
-        for watched in (
-            window,
-            *panes,
-            *window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly),
-        ):
+        for watched in (window, *window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)):
             watched.installEventFilter(self)
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         application.focusChanged.connect(self._follow_focus)
+
+    def add(self, pane: Pane) -> None:
+        """Watches a pane, too."""
+        self._panes.append(pane)
+        pane.title.setToolTip(explained("", _WORDS.get(pane.objectName(), "")))
+        pane.installEventFilter(self)
 
     @property
     def current(self) -> Pane | None:

@@ -1,0 +1,123 @@
+"""Panes that the first start of all does not show are made after it, or before anything goes on."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from tests.gui.person import at_rest, at_the_window, quiet
+from tests.gui.window.test_little_room import settle
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.training.training import Settings
+from tokstudio.gui.window import main_window
+from tokstudio.gui.window.workspaces import LEARN, WORKSPACES
+
+EVERY = set().union(*(workspace.panes for workspace in WORKSPACES.values()))
+
+
+def made(window) -> set[str]:
+    return set(window._made)
+
+
+def controls(window) -> list[str]:
+    """What Tab reaches in the panes, in its order."""
+    found, after = [], window.nextInFocusChain()
+    while after is not window:
+        pane = next((pane.objectName() for pane in window.panes if pane.isAncestorOf(after)), "")
+        if pane and after.focusPolicy() & Qt.FocusPolicy.TabFocus:
+            found.append(f"{pane}: {type(after).__name__} {after.accessibleName()}")
+        after = after.nextInFocusChain()
+    return found
+
+
+def test_the_others_follow_when_the_window_answers(qtbot, monkeypatch, unstyled):
+    def act(window, _) -> None:
+        assert made(window) == WORKSPACES[LEARN].panes
+        qtbot.waitUntil(lambda: made(window) == EVERY)
+
+    assert at_the_window(monkeypatch, act, ever_first=True) == 0
+
+
+def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, monkeypatch):
+    looks = []
+
+    def act(window, _) -> None:
+        look = {}
+        for name in (*WORKSPACES, LEARN):
+            window.show_workspace(name)
+            quiet(qtbot, window)
+            for _ in range(3):
+                settle(qtbot, window)
+                at_rest(qtbot, *window.panes)
+            seen = [pane for pane in window.panes if not pane.visibleRegion().isEmpty()]
+            look |= {(name, pane.objectName()): pane.grab().toImage() for pane in seen}
+            look[name, "layout"] = bytes(window.saveState().data())
+            look[name, "menu"] = [pane.objectName() for pane in window.places.panes]
+        look["all", "controls"] = controls(window)
+        looks.append(look)
+
+    for how in ("later", "at once"):
+        with monkeypatch.context() as patch:
+            if how == "at once":
+                patch.setattr(main_window, "last_workspace", lambda preferences: "train")
+            assert at_the_window(patch, act, ever_first=True) == 0
+        Preferences().file.unlink()
+    later, at_once = looks
+    assert [key for key in later if later[key] != at_once[key]] == []
+    assert len(later["all", "controls"]) > 100
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda window, path: window.session.view.set_text("a text"),
+        lambda window, path: window.session.training.set_settings(Settings(300)),
+        lambda window, path: window.session.corpus.add_text("a text", "A text"),
+        lambda window, path: window.session.corpus.open_paths([path]),
+        lambda window, path: window.tour.start(),
+        lambda window, path: window.show_workspace("compare"),
+        lambda window, path: window.focus_filter(),
+    ],
+    ids=["text", "settings", "corpus", "job", "tour", "workspace", "filter"],
+)
+def test_all_are_there_before_anything_goes_on(qtbot, monkeypatch, unstyled, book, ask):
+    def act(window, _) -> None:
+        assert made(window) != EVERY
+        ask(window, book)
+        assert made(window) == EVERY
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act, ever_first=True) == 0
+
+
+def test_a_problem_of_the_first_file_stands_in_corpus(qtbot, monkeypatch, unstyled, tmp_path):
+    program = tmp_path / "program.bin"
+    program.write_bytes(bytes(range(256)) * 40)
+
+    def act(window, _) -> None:
+        quiet(qtbot, window)
+        assert "program.bin" in window.corpus.problems.problems[0]
+
+    assert at_the_window(monkeypatch, act, [str(program)], ever_first=True) == 0
+
+
+def test_what_was_chosen_before_holds_for_them(qtbot, monkeypatch, unstyled):
+    def choose(window, _) -> None:
+        window.actions_by_id["more_settings"].trigger()
+        window.actions_by_id["byte_level_characters"].trigger()
+        window.sizes.model_width.setValue(768)
+        window.show_workspace(LEARN)
+
+    def look(window, _) -> None:
+        assert made(window) != EVERY
+        assert window.sizes.model_width.value() == 768
+        assert not window.configure.more.isHidden()
+        texts = {menu.title(): menu for menu in window.menuBar().findChildren(main_window.Menu)}
+        columns = next(menu for title, menu in texts.items() if title.replace("&", "") == "Columns of Vocabulary")
+        columns.aboutToShow.emit()
+        assert columns.actions() == window.vocabulary.table.columns_menu.actions()
+        QApplication.processEvents()
+
+    for act in (choose, look):
+        assert at_the_window(monkeypatch, act, ever_first=True) == 0
