@@ -466,5 +466,5 @@ def test_so_many_merges_fit_a_text_that_each_joins_a_pair_that_occurs_twice(size
 
 def test_the_rule_of_thumb_is_said_in_numbers():
     rule, sizes = fitting_sizes().split("; ")
-    assert rule == "four times the square root of the bytes, down to two digits"
+    assert rule == "four times the square root of the bytes, rounded down to two digits"
     assert sizes == "3 kB support 210 merges, 30 kB 690, 1 MB 4,000, 100 MB 40,000"

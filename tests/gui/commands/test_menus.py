@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -16,6 +17,7 @@ from tokstudio.core.comparison.alignment import TextTokens
 from tokstudio.core.guide.pages import read_pages
 from tokstudio.gui.window.workspaces import WORKSPACES
 
+ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.usefixtures("unstyled")
 
 
@@ -69,6 +71,22 @@ def test_each_menu_has_few_entries_and_fits_into_a_small_window(qtbot, window):
         assert left + menu.sizeHint().width() <= 1024, entry.text()
         for each in (menu, *(action.menu() for action in entries if action.menu() is not None)):
             assert each.sizeHint().height() <= 600, (entry.text(), each.title())
+
+
+@at_window()
+def test_every_entry_that_a_document_names_is_in_the_menu_it_names(qtbot, window):
+    def entries(menu):
+        return {re.sub("&(?=[^&])", "", action.text()): action.menu() for action in menu.actions()}
+
+    texts = [page.text for page in read_pages()]
+    texts += [path.read_text("utf-8") for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))]
+    bar, named = entries(window.menuBar()), 0
+    for first, *path in (found.split(" > ") for text in texts for found in re.findall(r"\*(\w+ > [^*]+)\*", text)):
+        menu = bar.get(first)  # others are in dialogs
+        for entry in path if menu is not None else ():
+            assert entry in entries(menu), (first, *path)
+            menu, named = entries(menu)[entry], named + 1
+    assert named > 5
 
 
 @at_window()

@@ -69,7 +69,7 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, window):
     told(qtbot, window, "one below the other: 6 tokens without pre-tokens, 7 tokens with them.")
     second = session.runs.active
     assert second.config == PRE_TOKENS.config()
-    assert second.name == "Run 2 (pre-tokens)"  # short enough for the lists of tokenizers
+    assert second.name == "Run 2 (split)"  # short enough for the lists of tokenizers
     made = [{one.tokenizer.bytes_of(256 + merge) for merge in range(744)} for one in (run, second)]
     assert [[token in tokens for tokens in made] for token in (b"e the ", b" the")] == [[True, False], [False, True]]
     assert window.compare.isVisible()

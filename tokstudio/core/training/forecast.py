@@ -75,7 +75,7 @@ def fitting_sizes() -> str:
     sizes = ("3 kB", 3_000), ("30 kB", 30_000), ("1 MB", 10**6), ("100 MB", 10**8)
     first, *others = (f"{name} {fitting_merges(size):,}" for name, size in sizes)
     first = first.replace(" kB ", " kB support ")
-    return f"four times the square root of the bytes, down to two digits; {first} merges, {', '.join(others)}"
+    return f"four times the square root of the bytes, rounded down to two digits; {first} merges, {', '.join(others)}"
 
 
 @dataclass(frozen=True)

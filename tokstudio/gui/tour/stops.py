@@ -206,7 +206,7 @@ def _cost(scene: Scene) -> str:
         cost += f" In English, “{_IN_ENGLISH}” is {several(scene.tokens(_IN_ENGLISH), 'token')}."
     return (
         f"{cost} Here one colour is one character; each of the three dashes below it is a token. The article has no "
-        "Japanese, so no merge joins its bytes. A model works token by token, and is mostly paid by the token: the "
+        "Japanese, so no merge joins its bytes. A model works token by token, and one mostly pays by the token: the "
         "same sentence takes more time and money in Japanese. A tokenizer trained on Japanese would need fewer tokens."
     )
 
@@ -344,7 +344,7 @@ STOPS: tuple[Stop, ...] = (
         place_after="compare",
         again=PRE_TOKENS,
         verb="Train with Pre-Tokens",
-        remark=" (pre-tokens)",
+        remark=" (split)",
         show=_compare,
         compares=True,
     ),
@@ -370,14 +370,14 @@ STOPS: tuple[Stop, ...] = (
         beside=("text",),
         again=HELD_OUT,
         verb="Train on the Rest",
-        remark=" (held out)",
+        remark=" (part)",
     ),
     Stop(
         "How large?",
         "The window shows the first tokenizer again: its vocabulary has 1,000 tokens. Real ones are larger: "
         "50,257 tokens for the model GPT-2, 128,256 for Llama 3. A larger one makes texts shorter, so that a model "
         "works less and reads more at once. Why not take a million?",
-        "Drag the playhead to the middle of the curve. With the keyboard: press {first}, then hold {next}.",
+        "Drag the playhead to the middle of the curve. With the keyboard: press {first}, then hold {next} down.",
         "compression",
         lambda scene: scene.session.view.playhead < 3 / 4 * len(scene.run),
         _sizes,

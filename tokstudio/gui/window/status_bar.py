@@ -46,7 +46,7 @@ _BEFORE_MERGING = (
 )
 
 _WORDS = {
-    "compiling": "Compiling the engine, at the first start only",
+    "compiling": "Getting ready, at the first start only",
     "loading": "Loading the engine",
     "downloading": "Downloading",
     "reading": "Reading the text",
@@ -233,7 +233,7 @@ class StatusLine(QStatusBar):
         doing = _WORDS.get(progress.phase, capitalized(progress.phase)) + "…" if progress.phase else ""
         compiles = progress.phase == "compiling" and progress.total > 0
         if compiles:
-            doing = f"{_WORDS['compiling']}: {progress.done} of {progress.total} loops"
+            doing = f"{_WORDS['compiling']}: {progress.done} of {progress.total} loops compiled"
         if job.paused:
             # A pause does not count as work.
             self._since += now - self._looked
@@ -242,10 +242,8 @@ class StatusLine(QStatusBar):
         self._pace.note(now, progress)
         elapsed = now - self._begun
         training = self._training.current
-        played = training is not None and training.played and not job.paused
         caption = self._merge_played()
         self.label.setText(caption or self._in_queue(progress.phase, doing, paused=job.paused))
-        self._tell(caption or (doing if compiles else ""))
         self.bar.setVisible(not caption and 1000 * elapsed > self._jobs.pauses.shown_bar and not job.paused)
         # Else the bar would draw the window at once, with all that changed in it.
         self.bar.setUpdatesEnabled(False)
@@ -257,8 +255,9 @@ class StatusLine(QStatusBar):
         then = ", then merging" if training is not None and progress.phase in _BEFORE_MERGING else ""
         # No tenths of a second, which nobody can foresee.
         text = f"about {_seconds(left) if left >= 9.95 else f'{max(1, round(left))} s'} left{then}" if left else ""
+        self._tell(caption or (", ".join(filter(None, (doing, text))) if compiles else ""))
         figures = (self._speed(now), text)
-        self.left_over.setText("" if job.paused or played else " · ".join(filter(None, figures)))
+        self.left_over.setText("" if job.paused or caption else " · ".join(filter(None, figures)))
         self._looked = now
 
     def _merge_played(self) -> str:

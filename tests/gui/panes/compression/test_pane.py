@@ -328,7 +328,7 @@ def test_a_picture_says_what_it_is_of_and_marks_curves_of_another_corpus(pane, t
     assert image.text("Description") == description
     bottom = image.copy(0, 430, 800, 20)
     assert len({bottom.pixel(x, y) for x in range(800) for y in range(20)}) > 1, "the line below is drawn"
-    assert pane.remark.text().endswith(f"curves: {first.name} was trained on other text, or other shares of it.")
+    assert pane.remark.text().endswith(f"compared: {first.name} was trained on other text, or other shares of it.")
     marked = pane.plot.content.curves[first.key]
     assert pane.plot.reading(marked, 5.0, 2.0).startswith(f"{first.name}, not comparable: ")
 

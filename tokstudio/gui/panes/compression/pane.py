@@ -375,7 +375,7 @@ class CompressionPane(Fitting, Pane):
         more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
         was = "was" if len(names) == 1 else "were"
         sentence = (
-            "Do not compare the heights of all curves: "
+            "Heights cannot all be compared: "
             f"{', '.join(names[:_MOST_NAMED])}{more} {was} trained on other text, or other shares of it."
         )
         return sentence if names else ""
