@@ -254,7 +254,7 @@ def test_a_copy_is_used_while_a_server_cannot_answer(hub: Hub):
 
 
 def test_the_answers_after_which_a_server_may_send_a_file_later():
-    for status in (408, 429, 500, 502, 503, 504, 520, 599):
+    for status in (408, 429, 500, 501, 502, 503, 504, 520, 599):
         with pytest.raises(NoConnectionError, match=rf"^a\.txt: host cannot answer now \(status {status}\): try again"):
             refuse_busy("a.txt", "host", status)
     for status in (200, 206, 301, 400, 401, 403, 404, 410, 416):

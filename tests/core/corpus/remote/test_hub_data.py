@@ -63,7 +63,7 @@ def test_a_sample_is_from_many_places_the_same_again_and_offline(hub: Hub, no_pa
     taken = documents_of(corpus)
     assert 1_850_000 <= corpus.bytes <= 2_000_000
     assert len(set(taken)) == len(taken)
-    assert len({every[document] for document in taken}) >= 5
+    assert len({every[document] for document in taken}) >= 10, "in the order of the files it would be six"
     origin = corpus.sources[0].origin
     assert origin is not None
     assert len(origin.pieces) <= 64
