@@ -95,7 +95,8 @@ class Alphabet:
 
     def ids_of_bytes(self, data: NDArray[np.uint8]) -> NDArray[np.int32]:
         """int32 [n], the ids of bytes; raises ConfigError where one has none."""
-        return self.id_of[data] if len(self) == BYTES else self._known(data)
+        # `take` needs half of the time of an index; no byte is out of range.
+        return self.id_of.take(data, mode="clip") if len(self) == BYTES else self._known(data)
 
     def _known(self, units: NDArray[np.integer]) -> NDArray[np.int32]:
         ids = self.id_of[units]

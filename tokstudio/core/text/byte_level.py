@@ -14,7 +14,8 @@ CHARACTER_OF = {byte: chr(byte) for byte in _THEMSELVES} | {byte: chr(256 + i) f
 BYTE_OF = {character: byte for byte, character in CHARACTER_OF.items()}
 
 # By byte: its position when all 256 are sorted by their characters.
-BYTE_ORDER = tuple(sorted(range(256), key=CHARACTER_OF.__getitem__).index(byte) for byte in range(256))
+_SORTED = sorted(range(256), key=CHARACTER_OF.__getitem__)
+BYTE_ORDER = tuple(map(_SORTED.index, range(256)))
 
 
 def to_characters(token: bytes) -> str:

@@ -302,7 +302,8 @@ class Encoder:
             parts = yield from self._matched_in_threads_work(symbols, trie, threads)
         for part in parts:
             for at in range(0, len(part), PIECE):
-                part[at : at + PIECE] = trie.ids[part[at : at + PIECE]]
+                here = part[at : at + PIECE]
+                trie.ids.take(here, out=here, mode="clip")
                 yield Progress("encoding", n, n)
         return parts
 
