@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
 from numba.core.caching import FunctionCache
 
@@ -45,6 +47,22 @@ def use(monkeypatch):
         monkeypatch.setattr(compiled, "places", lambda: Places(*folders, **kind))
 
     return set_places
+
+
+def test_only_in_our_loops_no_index_is_counted_from_the_end():
+    def compiled_in(module):
+        names = {"__name__": module}
+        exec("def take(array, at):\n    return array[at]", names)
+        take = numba.njit(names["take"])
+        # Compiled only: where it is not counted from the end, an index below 0 is outside the array.
+        take.compile((numba.int64[::1], numba.int64))
+        return take
+
+    others, ours = compiled_in("tests.take"), compiled_in("tokstudio.core.kernels.take")
+    assert others(np.array([1, 2, 3]), -1) == 3
+    assert ours(np.array([1, 2, 3]), 2) == 3
+    is_compared = [any("icmp slt" in code for code in take.inspect_llvm().values()) for take in (others, ours)]
+    assert is_compared == [True, False]
 
 
 def test_on_a_full_disk_or_without_a_folder_calls_work_uncached(monkeypatch, use, problems):
