@@ -219,7 +219,7 @@ def test_one_sentence_where_nothing_can_be_measured(old):
             extension_sheet(old, few, CONFIG)
     with pytest.raises(CorpusError, match="The weights of all sources are 0"):
         extension_sheet(old, corpus.with_weights({0: 0}), CONFIG)
-    with pytest.raises(CorpusError, match=r"Nothing of the text is held out with a share of 0\.001: set a larger one"):
+    with pytest.raises(CorpusError, match=r"A held-out share of 0\.1 % is less than one of the 60 pieces"):
         extension_sheet(old, corpus, CONFIG, held_out=0.001)
     with pytest.raises(ConfigError, match="greater than 290"):
         extension_sheet(old, corpus, replace(CONFIG, vocabulary_size=290))

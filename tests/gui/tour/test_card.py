@@ -231,3 +231,16 @@ def test_in_a_narrow_window_the_answer_may_cover_the_merges(qtbot, screen, unsty
     told(qtbot, window, "no pair stood side by side more often")
     assert window.merges.visibleRegion().isEmpty()
     qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size())
+
+
+@at_window()
+def test_no_button_is_narrower_than_its_text_where_the_card_has_little_room(qtbot, window):
+    """At 1024x640 the last stop had "Ɔpen a Text.." on its main button."""
+    begin(qtbot, window)
+    card = window.tour.card
+    card.offer("Open a Text with a Long Name…", "Paste a Text that Was Copied", is_main=True)
+    card.stand_beside(QRect(290, 110, 360, 300), (), 100)
+    qtbot.waitUntil(lambda: all(button.width() >= button.sizeHint().width() for button in card.help_buttons))
+    card.offer("Open a Text…", "Paste a Text", is_main=True)
+    card.stand_beside(QRect(600, 110, 360, 300), (), 100)
+    qtbot.waitUntil(lambda: card.help_buttons[0].y() == card.help_buttons[1].y())

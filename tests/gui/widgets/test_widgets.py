@@ -105,6 +105,15 @@ def test_a_comma_and_a_point_stand_before_decimals_in_every_language(qtbot):
             assert box.cleanText() == f"{value:g}", typed
 
 
+def test_a_click_on_the_arrow_of_a_percentage_adds_one_percent(qtbot):
+    box = Percent(Theme("light"))
+    qtbot.addWidget(box)
+    for percent in (1, 2, 3):
+        box.stepUp()
+        assert box.value() == percent
+    assert box.share == 0.03
+
+
 @at_window()
 def test_changes_of_actions_do_not_add_up(unstyled, window):
     grown = []

@@ -214,7 +214,7 @@ def hold_out_work(
         The sources to train on, and the held-out sources; one of each for every source.
 
     Raises:
-        CorpusError: There are fewer than 20 lines.
+        CorpusError: There are fewer than 20 lines, or the share is less than one block.
         ConfigError: A source that is not left out has word counts instead of text.
     """
     blocks = yield from blocks_work(sources, share, weights)
@@ -262,6 +262,11 @@ def _used_blocks_work(
     lines = sum(map(len, blocks))
     _refuse_few(lines)
     is_held = np.diff(np.floor(np.arange(lines + 1) * share)) > 0
+    if share and not is_held.any():
+        raise CorpusError(
+            f"A held-out share of {100 * share:.10g} % is less than one of the {lines:,} pieces of this text: choose a "
+            "larger share, or 0 to hold nothing out."
+        )
     firsts = np.cumsum([len(ends) for ends in blocks])
     for text in texts_of(sources):
         if len(text) > 1:

@@ -200,10 +200,6 @@ def sheet_work(
     if not made:
         raise CorpusError(f"Nothing new can be learned from this corpus: {trainer.ended}.")
     held = in_use(trainer.prepared.held_out, trainer.corpus.weights)
-    if not any(source.bytes for source in held):
-        raise CorpusError(
-            f"Nothing of the text is held out with a share of {trainer.config.held_out:g}: set a larger one."
-        )
     rows = _sizes(made, len(fill), sizes)
     question = _Question(trainer.start, trainer.tokenizer(), made)
     yield from question.sources_work(held, replace(trainer.config, held_out=0.0))

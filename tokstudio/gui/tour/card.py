@@ -8,7 +8,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QKeyEvent, QPaintEvent, QPen, QRegion
-from PySide6.QtWidgets import QFrame, QPushButton, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QPushButton, QWidget
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.fields import restyle
@@ -80,6 +80,7 @@ class Shade(QWidget):
 
 _WIDTH = 340  # pixels at the normal text size
 _NARROWEST = 220
+_MARGIN = 16
 _GAP = 12
 _BUTTON = 100  # pixels; what is lower is a button
 _NEW = 500  # milliseconds after a change in which a click was meant for the card before
@@ -123,10 +124,10 @@ class TourCard(QFrame):
         font.setItalic(True)
         self.caption.setFont(font)
         buttons = row(self.leave_button, STRETCH, self.back_button, self.next_button, spacing=8)
-        helping = row(*self.help_buttons, STRETCH, spacing=8)
+        self._helping = row(*self.help_buttons, STRETCH, spacing=8)
         self._column = column(
-            self.number, self.title, self.text, self.caption, self.task, helping, 4, buttons,
-            spacing=6, margins=(16, 12, 16, 12), parent=self,
+            self.number, self.title, self.text, self.caption, self.task, self._helping, 4, buttons,
+            spacing=6, margins=(_MARGIN, 12, _MARGIN, 12), parent=self,
         )  # fmt: skip
         for before, button in zip((self, *self._buttons), self._buttons, strict=False):
             QWidget.setTabOrder(before, button)
@@ -220,6 +221,11 @@ class TourCard(QFrame):
 
     def _size(self, width: int) -> QSize:
         """The size in a space of a width."""
+        # Buttons that do not fit side by side stand one below the other.
+        room = min(self._theme.scaled(_WIDTH), width) - 2 * _MARGIN
+        widths = [button.sizeHint().width() for button in self.help_buttons if button.text()]
+        fits = sum(widths) + max(0, len(widths) - 1) * self._helping.spacing() <= room
+        self._helping.setDirection(QBoxLayout.Direction.LeftToRight if fits else QBoxLayout.Direction.TopToBottom)
         narrowest = max(self._theme.scaled(_NARROWEST), self._column.minimumSize().width())
         width = max(min(self._theme.scaled(_WIDTH), width), narrowest)
         self._column.activate()

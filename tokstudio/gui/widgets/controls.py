@@ -212,6 +212,8 @@ class Percent(Decimal):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, 100 - 10**-DECIMALS, " %")
+        self.setStepType(QAbstractSpinBox.StepType.DefaultStepType)
+        self.setSingleStep(1)  # else the first steps from 0 are those of the last decimal
 
     @property
     def share(self) -> float:

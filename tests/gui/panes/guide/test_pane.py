@@ -210,6 +210,10 @@ def test_every_link_of_the_pages_acts_on_the_window_and_shows_where_it_leads(
             window.guide.follow(target)
             assert window.session.view.playhead == int(what)
             assert window.session.view.token == 255 + int(what)
+    window.actions_by_id["workspace_learn"].trigger()
+    window.guide.follow("pane:configure#more")
+    assert window.actions_by_id["more_settings"].isChecked()
+    qtbot.waitUntil(lambda: not window.configure.more.visibleRegion().isEmpty(), timeout=PATIENCE)
     window.guide.follow("merge:5000")
     assert window.session.view.playhead <= 744
     answers.yes = False

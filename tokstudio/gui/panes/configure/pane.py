@@ -335,6 +335,13 @@ class ConfigurePane(Pane):
         self.more.setVisible(shown)
         self._explain()
 
+    def arrive(self, part: str) -> None:
+        """Comes to the settings under More, which are opened, where these are asked for."""
+        if part == "more":
+            if not self._actions["more_settings"].isChecked():
+                self._actions["more_settings"].trigger()
+            self._come_to_more(True)
+
     def _come_to_more(self, shown: bool) -> None:
         # At the start it opens as it was closed; the user has not asked to see it.
         asked = shown and self.isVisible()
