@@ -3,16 +3,20 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from importlib import import_module
+from threading import Barrier
+from threading import enumerate as enumerate_threads
 from typing import Any
 
 import pytest
 
 from tests.core.corpus.remote.sets import json_lines, parquet, texts
 from tokstudio import ConfigError, Corpus, CorpusError
-from tokstudio.core.corpus.remote.listing import list_work
+from tokstudio.core.corpus.remote.files import RemoteFile
+from tokstudio.core.corpus.remote.listing import RemoteListing, list_work
 from tokstudio.core.corpus.remote.taking import Taking
 from tokstudio.core.hub.addresses import parse_address
 from tokstudio.core.hub.kept_texts import TextRequest
@@ -141,3 +145,26 @@ def test_each_other_store_is_read_through_its_library(scheme: str, monkeypatch, 
         assert text == b"row 0otherrow 1otherrow 2other"
     with pytest.raises(CorpusError, match=rf"^{scheme}://box/none\.txt: there is no such file\.$"):
         list_work(parse_address(f"{scheme}://box/none.txt"), lambda: None)
+
+
+def test_several_files_are_fetched_at_once_and_kept_in_their_order(tmp_path, monkeypatch):
+    monkeypatch.setattr("tokstudio.core.corpus.remote.taking.COPIED", 3)
+    content = {f"part-{number}.txt": b"text %d\n" % number * (1 + number % 3) for number in range(9)}
+    both = Barrier(2)
+
+    class Connection:
+        def read(self, file: RemoteFile, start: int, stop: int) -> bytes:
+            if start == 0 and file.path in ("part-1.txt", "part-2.txt"):
+                both.wait(60)  # for the other one
+            return content[file.path][start:stop]
+
+    files = tuple(RemoteFile(name, len(raw), "tag", name) for name, raw in content.items())
+    listing = RemoteListing(files, Connection())
+    taking = Taking(listing, parse_address("s3://bucket/"), TextRequest(""), tmp_path, lambda _: None)
+    before = {*enumerate_threads()}
+    taken = taking.take()
+    for thread in {*enumerate_threads()} - before:
+        thread.join()  # nobody waits for those that have read all
+    assert [piece.file for piece in taken.pieces] == [*content]
+    assert {one.name: (tmp_path / one.files[0]).read_bytes() for one in taken.sets} == content
+    assert taken.sha256 == hashlib.sha256(b"".join(content.values())).hexdigest()

@@ -41,7 +41,7 @@ from tokstudio.core.hub.addresses import HUB, Address
 from tokstudio.core.hub.kept_texts import FilePiece, KeptSet, TextRequest
 
 _WRITTEN = 1 << 23  # bytes of text in a group of rows that is written
-_COPIED = 1 << 23
+COPIED = 1 << 23
 _AT_ONCE = 1 << 20  # bytes of a column of which not all rows are needed
 _HEAD = 1 << 20
 _OPENED_AT_ONCE = 8
@@ -233,18 +233,18 @@ class Taking:
     # ---- plain text
 
     def _copy(self, files: Sequence[RemoteFile]) -> None:
-        """Copies files as they are."""
-        for file in files:
-            path = self._new(file.name)
-            starts = range(0, file.size, _COPIED)
-            wanted = [(file, [(at, min(file.size, at + _COPIED))]) for at in starts]
-            with path.open("wb") as target:
-                for [(_, content)] in fetched_ahead(self._connection, wanted):
-                    target.write(content)
-                    self.digest.update(content)
-                    self.count(len(content))
-            self._sets.append(KeptSet(file.name, (path.name,), False))
-            self._pieces.append(FilePiece(file.path, file.size, file.tag))
+        """Copies files as they are; several are fetched at once, as a store takes its time for each."""
+        path = self._folder
+        wanted = [(file, [(at, min(file.size, at + COPIED))]) for file in files for at in range(0, file.size, COPIED)]
+        for (file, [(start, _)]), [(_, content)] in zip(wanted, fetched_ahead(self._connection, wanted), strict=True):
+            if start == 0:
+                path = self._new(file.name)
+                self._sets.append(KeptSet(file.name, (path.name,), False))
+                self._pieces.append(FilePiece(file.path, file.size, file.tag))
+            with path.open("ab") as target:
+                target.write(content)
+            self.digest.update(content)
+            self.count(len(content))
 
     def _take_text_blocks(self, files: Sequence[RemoteFile], share: int) -> None:
         """Takes blocks of whole lines; each is a text of its own."""
