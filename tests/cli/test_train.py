@@ -422,12 +422,11 @@ def test_held_out_text_is_measured_without_its_special_tokens(lines, run, patter
     assert told[-1] == f"Held-out text: {text / tokens:.2f} bytes per token, {text:,} bytes -> {tokens:,} tokens."
 
 
-def test_without_a_share_or_with_one_that_is_too_small_nothing_is_held_out(lines, run):
+def test_without_a_share_nothing_is_held_out_and_one_that_is_too_small_is_refused(lines, run):
     assert "held_out_bytes_per_token" not in run(0, f"train {lines} --vocab-size 300 --json").json
     assert "eld" not in run(0, f"train {lines} --vocab-size 300").err
     arguments = f"train {lines} --vocab-size 300 --held-out 0.001"
-    run(0, arguments, says="Held out: nothing, because the share is too small.\n")
-    assert run(0, arguments, "--json").json["held_out_bytes_per_token"] is None
+    run(1, arguments, says="A held-out share of 0.1 % is less than one of the ")
 
 
 def test_a_character_only_in_held_out_text_does_not_stop_training(lines, tmp_path, run):

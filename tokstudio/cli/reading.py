@@ -263,9 +263,7 @@ def report_preparation(prepared: PreparedCorpus, config: TrainingConfig, weight_
         )
     if config.held_out:
         held = sum(source.bytes for source in prepared.held_out)
-        console.say(
-            f"Held out: {several(held, 'byte')}." if held else "Held out: nothing, because the share is too small."
-        )
+        console.say(f"Held out: {several(held, 'byte')}.")
     if count := sum(prepared.cut_out.values()):
         console.say(f"{several(count, 'special token was', 'special tokens were')} cut out of the text.")
 

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer as HuggingFaceTokenizer
 
 from tests.gui import picky
 from tests.gui.dialogs.export.conftest import settle
+from tests.gui.person import at_rest
 from tokstudio import load, prune
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress
@@ -370,7 +371,8 @@ def test_the_result_is_visible_afterwards(qtbot, session, plain, opened, monkeyp
     assert (shown.label.text() == "written") == (last == "written")
     for _ in range(20):  # whatever is laid out or scrolled later
         QApplication.processEvents()
-    assert shown.visibleRegion().boundingRect() == shown.rect(), "it stays"
+    at_rest(qtbot, dialog)
+    qtbot.waitUntil(lambda: shown.visibleRegion().boundingRect() == shown.rect())
 
 
 def broken():
