@@ -70,7 +70,7 @@ _TRAIN = Workspace(
     0,
     "layout",
     large=(
-        (0.21, 0.37, (("corpus",), ("configure",))),
+        (0.21, 0.39, (("corpus",), ("configure",))),
         (0.47, 0.46, (_CURVES, _TABLES)),
         (0.32, 0.60, (("text",), _TREE)),
     ),
