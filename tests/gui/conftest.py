@@ -75,6 +75,9 @@ def no_window_left_behind(request: pytest.FixtureRequest, freeze: Callable[[], N
     # A click with Ctrl, as the last act of an earlier test, would leave Ctrl pressed for what selects rows.
     if QApplication.keyboardModifiers() != Qt.KeyboardModifier.NoModifier:
         QTest.keyRelease(QWidget(), Qt.Key.Key_Control)
+    # A double click of a test ends with the second press: nothing would scroll while that button is held.
+    if QApplication.mouseButtons() != Qt.MouseButton.NoButton:
+        QTest.mouseRelease(QWidget(), Qt.MouseButton.LeftButton)
     palette = QApplication.palette()
     # A job's thread that collected the widgets of an earlier test would crash.
     gc.disable()

@@ -284,6 +284,7 @@ class ChildProcess:
                 if monotonic() - question.heard > patience:
                     raise TimeoutError
                 waiting.join(0.01)
+            yield question.progress  # the last one, however soon the answer came after it
         except BaseException:
             self._give_up(question, waiting)
             raise
