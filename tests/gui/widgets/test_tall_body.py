@@ -64,6 +64,23 @@ def test_it_rests_equally_long_wherever_it_was_scrolled_to(qtbot, form):
         assert waits.interval() == layouts.REST, value
 
 
+def test_the_end_of_what_is_kept_visible_stays_in_sight_when_the_body_comes_to_rest(qtbot, form):
+    """A body that had been scrolled up moved up to the beginning of a line, and hid the last line of what it kept."""
+    kept, bar = form.widget().findChildren(QLabel)[9], form.verticalScrollBar()
+    for height in range(150, 190, 3):
+        form.resize(260, height)
+        for times in (1, 2, 3, 4):  # lower and higher than the body
+            kept.setText(times * WORDS)
+            for start in (0, bar.maximum()):
+                bar.setValue(start)
+                at_rest(qtbot, form)
+                form.keep_visible(kept)
+                qtbot.waitUntil(lambda start=start: bar.value() != start)
+                at_rest(qtbot, form)
+                after = kept.mapTo(form.viewport(), QPoint(0, kept.height())).y()
+                assert after <= form.viewport().height(), (height, times, start)
+
+
 def test_a_button_at_the_edge_stays_below_the_pointer_while_it_is_pressed(qtbot, form):
     """The press gave it the focus, the body scrolled to it, and the release missed it: nothing was clicked."""
     button, clicked = QPushButton("More"), []

@@ -305,8 +305,20 @@ class TallBody(QScrollArea):
             tops = [0, *(first for first in firsts if first < end), last]
             below, above = (at for at in tops if at >= value), (at for at in tops if at <= value)
             bar.setMaximum(max(bar.maximum(), last))
-            bar.setValue(min(below, default=last) if value > self._rested_at else max(above))
+            next_line, this_line = min(below, default=last), max(above)
+            wanted, other = (next_line, this_line) if value > self._rested_at else (this_line, next_line)
+            bar.setValue(other if self._hides(content, wanted) and not self._hides(content, other) else wanted)
         self._rested_at = bar.value()
+
+    def _hides(self, content: QWidget, value: int) -> bool:
+        """Whether an end of what is kept visible, or of the field with the focus, would go out of sight."""
+        part = self._kept if self._kept is not None and content.isAncestorOf(self._kept) else self._focused_field()
+        if part is None:
+            return False
+        now, room = self.verticalScrollBar().value(), self.height()
+        first = part.mapTo(content, QPoint()).y()
+        after = first + part.height()
+        return now <= first < value or value + room < after <= now + room
 
     def _lines(self, content: QWidget) -> list[tuple[int, int]]:
         top, room = self.verticalScrollBar().value(), self.height()
@@ -346,6 +358,12 @@ class TallBody(QScrollArea):
         content, focus = self.widget(), QApplication.focusWidget()
         return focus if content is not None and focus is not None and content.isAncestorOf(focus) else None
 
+    def _focused_field(self) -> QWidget | None:
+        """The part of the content with the focus, with what belongs to it where there is room for that."""
+        focus = self._inner_focus()
+        around = focus.parentWidget() if focus is not None else None
+        return around if around is not None and around.height() + 2 * _AROUND <= self.viewport().height() else focus
+
     def _keep_focus_visible(self) -> None:
         if self._kept is not None:
             QTimer.singleShot(0, self, self._show_kept)
@@ -370,8 +388,7 @@ class TallBody(QScrollArea):
         if focus.height() > self.viewport().height() and not focus.visibleRegion().isEmpty():
             return  # it scrolls to what is current in it
         self._leave_empty(0)
-        around = focus.parentWidget()
-        shown = around if around is not None and around.height() + 2 * _AROUND <= self.viewport().height() else focus
+        shown = self._focused_field() or focus
         middle = shown.mapTo(content, QPoint(shown.width() // 2, shown.height() // 2))
         self.ensureVisible(0, middle.y(), 0, shown.height() // 2 + _AROUND)
         self._end_at_line()
