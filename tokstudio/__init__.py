@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from tokstudio.core.comparison.differences import diff as diff
     from tokstudio.core.comparison.how_much_text import HowMuchText as HowMuchText
     from tokstudio.core.comparison.how_much_text import how_much_text as how_much_text
-    from tokstudio.core.comparison.mixture import FoundMixture as FoundMixture
-    from tokstudio.core.comparison.mixture import MixtureGoal as MixtureGoal
     from tokstudio.core.comparison.mixture import mixture_for as mixture_for
+    from tokstudio.core.comparison.mixture_goal import FoundMixture as FoundMixture
+    from tokstudio.core.comparison.mixture_goal import MixtureGoal as MixtureGoal
     from tokstudio.core.corpus.corpus import Corpus as Corpus
     from tokstudio.core.corpus.readers.contents import Reading as Reading
     from tokstudio.core.experiment.experiment import Experiment as Experiment
@@ -59,13 +59,13 @@ if TYPE_CHECKING:
     from tokstudio.core.project import save_project as save_project
     from tokstudio.core.shards.dataset import EncodedDataset as EncodedDataset
     from tokstudio.core.shards.dataset import encode_dataset as encode_dataset
+    from tokstudio.core.surgery.embedding_map import EmbeddingMap as EmbeddingMap
+    from tokstudio.core.surgery.embedding_map import embedding_map as embedding_map
     from tokstudio.core.surgery.extension_sheet import ExtensionSheet as ExtensionSheet
     from tokstudio.core.surgery.extension_sheet import SheetRow as SheetRow
     from tokstudio.core.surgery.extension_sheet import SheetText as SheetText
     from tokstudio.core.surgery.extension_sheet import extension_sheet as extension_sheet
     from tokstudio.core.surgery.join import join as join
-    from tokstudio.core.surgery.proof import EmbeddingMap as EmbeddingMap
-    from tokstudio.core.surgery.proof import embedding_map as embedding_map
     from tokstudio.core.surgery.proof import save as save
     from tokstudio.core.surgery.proof import verify as verify
     from tokstudio.core.surgery.prune import Pruned as Pruned
@@ -90,9 +90,9 @@ _MODULES = {
     "compare": "comparison.comparison",
     "Differences": "comparison.differences",
     "diff": "comparison.differences",
-    "MixtureGoal": "comparison.mixture",
+    "MixtureGoal": "comparison.mixture_goal",
     "mixture_for": "comparison.mixture",
-    "FoundMixture": "comparison.mixture",
+    "FoundMixture": "comparison.mixture_goal",
     "HowMuchText": "comparison.how_much_text",
     "how_much_text": "comparison.how_much_text",
     "Corpus": "corpus.corpus",
@@ -137,8 +137,8 @@ _MODULES = {
     "add_specials": "surgery.specials",
     "verify": "surgery.proof",
     "Proof": "tokenizer.origin",
-    "EmbeddingMap": "surgery.proof",
-    "embedding_map": "surgery.proof",
+    "EmbeddingMap": "surgery.embedding_map",
+    "embedding_map": "surgery.embedding_map",
     "Trainer": "training.trainer",
     "train": "training.trainer",
     "extend": "training.trainer",

@@ -24,7 +24,8 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import printable, shown
 from tokstudio.core.comparison.comparison import Comparison, compare_work
 from tokstudio.core.comparison.differences import Differences, diff_work
-from tokstudio.core.comparison.engines import EngineTable, OpenedFiles, engines_work
+from tokstudio.core.comparison.engine_table import EngineTable
+from tokstudio.core.comparison.engines import OpenedFiles, engines_work
 from tokstudio.core.comparison.intervals import INTERVALS, Resampling
 from tokstudio.core.comparison.parallel_set import open_parallel_files_work, open_parallel_work
 from tokstudio.core.comparison.report.report import origin_work, report_work

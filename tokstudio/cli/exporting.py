@@ -27,7 +27,8 @@ from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.report import ExportReport, described
 from tokstudio.core.formats.saving import fit, save_work
-from tokstudio.core.surgery.proof import embedding_map_work, save_proved_work, verify_all_work
+from tokstudio.core.surgery.embedding_map import embedding_map_work
+from tokstudio.core.surgery.proof import save_proved_work, verify_all_work
 from tokstudio.core.text.encodings import SAMPLE, binary_kind, detect
 from tokstudio.core.tokenizer.origin import Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

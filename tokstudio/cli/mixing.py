@@ -17,7 +17,8 @@ from tokstudio.cli.training import chosen, read_texts, training_config, training
 from tokstudio.core.analysis.infer_mixture.inference import infer_mixture_work
 from tokstudio.core.base.wording import percent_text, printable
 from tokstudio.core.comparison.how_much_text import how_much_text_work
-from tokstudio.core.comparison.mixture import FoundMixture, MixtureGoal, MixtureSearch
+from tokstudio.core.comparison.mixture import MixtureSearch
+from tokstudio.core.comparison.mixture_goal import FoundMixture, MixtureGoal
 from tokstudio.core.comparison.parallel_set import open_parallel_work
 from tokstudio.core.comparison.table import aligned
 from tokstudio.core.corpus.counts_file import counted_with

@@ -13,7 +13,8 @@ from tokstudio import Corpus, MixtureGoal, TrainingConfig, compare, mixture_for,
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import resource
-from tokstudio.core.comparison.mixture import ALL_TRIED, MET, NO_NEARER, STOPPED, MixtureSearch
+from tokstudio.core.comparison.mixture import MixtureSearch
+from tokstudio.core.comparison.mixture_goal import ALL_TRIED, MET, NO_NEARER, STOPPED
 from tokstudio.core.comparison.parallel_set import open_parallel_work
 from tokstudio.core.pretokenization import count_words
 

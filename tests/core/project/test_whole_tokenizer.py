@@ -17,7 +17,8 @@ from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.project import Project, ProjectRun, keep_changed_work, reopen_tokenizer_work, save_work
 from tokstudio.core.project.schema import from_json, to_json
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
-from tokstudio.core.surgery.proof import embedding_map, verify
+from tokstudio.core.surgery.embedding_map import embedding_map
+from tokstudio.core.surgery.proof import verify
 from tokstudio.core.surgery.prune import prune
 from tokstudio.core.surgery.renumber import renumber
 from tokstudio.core.surgery.specials import add_specials, set_roles

@@ -30,7 +30,8 @@ from tokstudio import (
     verify,
 )
 from tokstudio.core.base.progress import finish
-from tokstudio.core.surgery.proof import python_lines, verify_work
+from tokstudio.core.surgery.embedding_map import python_lines
+from tokstudio.core.surgery.proof import verify_work
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 
 TEXT = "the cat sat on the mat; the bat ate the hat, and the cat ate the bat.\n" * 5

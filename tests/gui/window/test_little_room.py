@@ -14,7 +14,7 @@ from tokstudio.gui.panes.corpus.pane import CorpusPane
 from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.widgets.layouts import TallBody
-from tokstudio.gui.window.dock_layout import DockSizes
+from tokstudio.gui.window.dock_sizes import DockSizes
 
 SETTINGS = Settings(
     1000,

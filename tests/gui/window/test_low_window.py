@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from tests.gui.person import at_the_window, at_window, quiet, trained
 from tests.gui.window.test_little_room import body_of, settle, tabs
-from tokstudio.gui.window.dock_layout import tab_bars
+from tokstudio.gui.window.dock_sizes import tab_bars
 
 CENTRE = {"Compression Distribution", "Merges Vocabulary Tokenizers"}
 HIGH, LOW = CENTRE | {"Token Why"}, CENTRE | {"Text Token Why"}

@@ -12,7 +12,7 @@ from tests.gui.person import at_the_window, at_window
 from tests.gui.window.test_little_room import settle, tabs
 from tests.gui.window.test_low_window import begin_high, places, set_height
 from tokstudio.gui.state.problems import Problem
-from tokstudio.gui.window.dock_layout import tab_bars
+from tokstudio.gui.window.dock_sizes import tab_bars
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 

@@ -29,7 +29,7 @@ from tests.gui.window.test_low_window import places, set_height
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.window import main_window
-from tokstudio.gui.window.dock_layout import tab_bars
+from tokstudio.gui.window.dock_sizes import tab_bars
 from tokstudio.gui.window.main_window import MainWindow
 from tokstudio.gui.window.workspaces import WORKSPACES
 

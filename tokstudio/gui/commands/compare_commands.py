@@ -17,7 +17,7 @@ from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.comparison import Comparison
-from tokstudio.core.comparison.engines import EngineTable
+from tokstudio.core.comparison.engine_table import EngineTable
 from tokstudio.core.comparison.report.report import ReadFrom, report_work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import read_source

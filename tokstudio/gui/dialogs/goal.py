@@ -16,14 +16,8 @@ from tokstudio.core.algorithms.common.prepare_corpus import CountedText
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import capitalized, several
-from tokstudio.core.comparison.mixture import (
-    FoundMixture,
-    MixtureFigures,
-    MixtureGoal,
-    MixtureSearch,
-    MixtureTrial,
-    parallel_of_work,
-)
+from tokstudio.core.comparison.mixture import MixtureSearch, parallel_of_work
+from tokstudio.core.comparison.mixture_goal import FoundMixture, MixtureFigures, MixtureGoal, MixtureTrial
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig

@@ -30,8 +30,9 @@ from tokstudio import (
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.comparison.intervals import INTERVALS, NOT_DRAWN, OF_GREATEST
+from tokstudio.core.comparison.report.curves import SizeCurve, drawing
 from tokstudio.core.comparison.report.markup import SHADES, STYLE, escaped, shade, tag
-from tokstudio.core.comparison.report.report import SizeCurve, drawing, origin_work, report_work
+from tokstudio.core.comparison.report.report import origin_work, report_work
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.model.config import TrainingConfig
 

@@ -12,7 +12,8 @@ from PySide6.QtCore import Qt
 from tests.core.formats.trained import settings_of
 from tests.gui.commands.test_compare_commands import commands
 from tests.gui.person import PATIENCE
-from tokstudio.core.comparison.engines import ENGINES, OURS, engines_work
+from tokstudio.core.comparison.engine_table import OURS
+from tokstudio.core.comparison.engines import ENGINES, engines_work
 from tokstudio.gui.panes.compare import engines
 from tokstudio.gui.panes.compare.engines import EnginesView
 from tokstudio.gui.session.availability import no_engines

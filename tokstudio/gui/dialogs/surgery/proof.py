@@ -18,14 +18,8 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_in_one
-from tokstudio.core.surgery.proof import (
-    NPZ,
-    ChangedLine,
-    changed_lines_work,
-    embedding_map_work,
-    python_lines,
-    verify_all_work,
-)
+from tokstudio.core.surgery.embedding_map import NPZ, embedding_map_work, python_lines
+from tokstudio.core.surgery.proof import ChangedLine, changed_lines_work, verify_all_work
 from tokstudio.core.tokenizer.origin import Point, Proof
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.dialogs.surgery.works import LARGEST_REFERENCE, SAMPLE, beginning_of

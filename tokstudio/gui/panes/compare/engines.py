@@ -14,7 +14,8 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.comparison.alignment import CutText
-from tokstudio.core.comparison.engines import OURS, DifferentLine, EngineTable, OpenedFiles, engines_work
+from tokstudio.core.comparison.engine_table import OURS, DifferentLine, EngineTable
+from tokstudio.core.comparison.engines import OpenedFiles, engines_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.tokenizer.tokenizer import Tokenizer

@@ -20,7 +20,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.progress import Work
 from tokstudio.core.comparison.comparison import Comparison
-from tokstudio.core.comparison.engines import EngineTable
+from tokstudio.core.comparison.engine_table import EngineTable
 from tokstudio.core.comparison.figures import FIGURES, Cell, Compared
 from tokstudio.core.comparison.intervals import INTERVALS
 from tokstudio.core.comparison.texts import ComparedText, base_of, text_work
