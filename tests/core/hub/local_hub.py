@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ import pytest
 
 from tokstudio import FormatError, load
 from tokstudio.core.base import subprocesses
+from tokstudio.core.base.subprocesses import ChildProcess
+from tokstudio.core.hub import fetching
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 PAGE = "/pages/"
@@ -208,6 +211,33 @@ def seconds_pass_faster(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
+def lasting_connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Lets one process fetch all texts while the environment is the same: a test waits for one start, not for each."""
+    start, running = fetching.new_process, {}
+
+    class Lasting:
+        """A process that `closing` does not end."""
+
+        def __init__(self, process: ChildProcess) -> None:
+            self.ask, self.close = process.ask, lambda: None
+
+    def new_process(module: str) -> ChildProcess | Lasting:
+        if module != "tokstudio.core.corpus.remote.serving":
+            return start(module)
+        environment = frozenset(item for item in os.environ.items() if item[0] != "PYTEST_CURRENT_TEST")
+        if environment not in running:
+            running[environment] = start(module)
+        return Lasting(running[environment])
+
+    monkeypatch.setattr(fetching, "new_process", new_process)
+    try:
+        yield
+    finally:
+        for process in running.values():
+            process.close()
+
+
+@contextmanager
 def local_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """Runs the server, and has the libraries ask it and nobody else."""
     hub = Hub()
@@ -221,7 +251,8 @@ def local_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_ENDPOINT", hub.address)
     try:
-        yield hub
+        with lasting_connections(monkeypatch):
+            yield hub
     finally:
         hub.closed.set()
         server.shutdown()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.core.corpus.remote.sets import json_lines, parquet, texts
+from tests.core.hub.local_hub import lasting_connections
 from tokstudio import ConfigError, Corpus, CorpusError
 from tokstudio.core.corpus.remote.files import RemoteFile
 from tokstudio.core.corpus.remote.listing import RemoteListing, list_work
@@ -39,7 +40,8 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             monkeypatch.setenv(f"AWS_{name}", value)
         client = boto3.client("s3")
         client.create_bucket(Bucket="bucket")
-        yield client
+        with lasting_connections(monkeypatch):
+            yield client
         # All servers of a process have the same buckets.
         for one in client.list_objects_v2(Bucket="bucket").get("Contents", []):
             client.delete_object(Bucket="bucket", Key=one["Key"])
