@@ -10,7 +10,8 @@ from tokstudio.cli.exporting import export
 from tokstudio.cli.process.terminal import DONE, FAILED, Console
 from tokstudio.cli.reading import CommandTexts, report_held_out
 from tokstudio.cli.results import Exports
-from tokstudio.cli.training import SAMPLE, Keep, TrainingOutcome, chosen, read_to_train
+from tokstudio.cli.training import SAMPLE, TrainingOutcome
+from tokstudio.cli.training_input import Keep, chosen, read_to_train
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.wording import several
 from tokstudio.core.formats.known_formats import FORMATS

@@ -13,7 +13,7 @@ from typing import Any
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.reading import read_corpus, texts_of
 from tokstudio.cli.tokenizers import load_tokenizer_or_run
-from tokstudio.cli.training import chosen, read_texts, training_config, training_texts
+from tokstudio.cli.training_input import chosen, read_texts, training_config, training_texts
 from tokstudio.core.analysis.infer_mixture.inference import infer_mixture_work
 from tokstudio.core.base.wording import percent_text, printable
 from tokstudio.core.comparison.how_much_text import how_much_text_work

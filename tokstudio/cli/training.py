@@ -8,12 +8,12 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import field, fields, replace
+from dataclasses import field
 from itertools import count
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 import platformdirs
@@ -23,18 +23,15 @@ from tokstudio.cli.exporting import Proving, check_losses, export, read_referenc
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put, reason
 from tokstudio.cli.reading import (
     CommandTexts,
-    TextsToRead,
     files_at_hand,
-    read_corpus,
     report_held_out,
     report_preparation,
     report_sources,
     source_facts,
-    texts_of,
-    without_left_out,
 )
 from tokstudio.cli.results import Exports
 from tokstudio.cli.tokenizers import load_tokenizer_or_run
+from tokstudio.cli.training_input import Keep, chosen, read_texts, read_to_train, training_config, training_texts
 from tokstudio.core.algorithms.common.from_tokenizer import check_start
 from tokstudio.core.algorithms.common.languages import check_parallel_lines, silent_languages, told_silent
 from tokstudio.core.base.atomic_files import file_name
@@ -42,23 +39,14 @@ from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.base.wording import count_text, in_units, percent_text, several, shown
+from tokstudio.core.base.wording import count_text, in_units, percent_text, several
 from tokstudio.core.comparison.table import aligned
 from tokstudio.core.corpus.corpus import ONCE, Corpus
-from tokstudio.core.corpus.counts_file import counted_with, documents_counted_with
-from tokstudio.core.corpus.sampling import sample_work
-from tokstudio.core.corpus.source import CountedWith
-from tokstudio.core.experiment.experiment import Result
-from tokstudio.core.experiment.result import Trained, merges_in_words, result_work, texts_work
-from tokstudio.core.experiment.writing import SUFFIX, Draft, PlannedTraining, draft_work
+from tokstudio.core.experiment.result import merges_in_words
 from tokstudio.core.formats.report import ExportReport
-from tokstudio.core.library_training.config import LibraryConfig
-from tokstudio.core.model.algorithms import OWN_SETTINGS, algorithm_of
-from tokstudio.core.model.alphabet import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE
 from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, Run
-from tokstudio.core.model.settings import SETTINGS
 from tokstudio.core.project import EXPERIMENT, Project, ProjectRun, save_work
 from tokstudio.core.project import SUFFIX as PROJECT
 from tokstudio.core.project.schema import Json
@@ -213,23 +201,8 @@ def _unused_ids(tokenizer: Tokenizer) -> int:
     return int(tokenizer.tokens.ids().max()) + 1 - len(tokenizer)
 
 
-def chosen(arguments: argparse.Namespace, kind: type[TrainingConfig | LibraryConfig]) -> dict[str, Any]:
-    """The settings of a configuration that are among the arguments, by name."""
-    options = {each.name: SETTINGS[each.name].argument for each in fields(kind)}
-    values = {
-        name: value for name, option in options.items() if (value := getattr(arguments, option, None)) is not None
-    }
-    if "special_tokens" in values:
-        values["special_tokens"] = [_utf8(token) for token in values["special_tokens"]]
-    return values
-
-
 SAMPLE = 1_000_000  # bytes of the corpus for the proof of an export
 _CERTAIN_TO_FIT = 200  # times the corpus: more memory than any training takes, so no forecast is needed
-
-
-#: Takes the corpus and what a training made of it, once that is complete and exported.
-Keep = Callable[[Corpus, Run | Tokenizer], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,113 +374,6 @@ def _measure(measured: _Measured, trainer: Trainer, console: Console, extension:
         console.say(f"Interrupted: the {what} was not {'made' if what == 'sheet' else 'measured'}.")
         return False
     return True
-
-
-def read_to_train(
-    arguments: argparse.Namespace, settings: Mapping[str, Any], console: Console
-) -> tuple[CommandTexts, Keep | None]:
-    """The corpus of `train`, and what keeps the result if an experiment is to be written.
-
-    The experiment is described at once, so that nothing is trained in vain if that is impossible.
-    """
-    arguments.counts = files_at_hand(arguments.counts, console)
-    texts = training_texts(arguments)
-    wanted = arguments.experiment or arguments.project
-    if wanted is None:
-        return read_texts(texts, console), None
-    settings = {**settings, "documents": texts.documents, "parallel": dict(arguments.parallel)}
-    planned = PlannedTraining(settings, sample_bytes=texts.sample_bytes, exports=arguments.export)
-    described: list[tuple[Draft, Result]] = []
-
-    def describe(whole: Corpus, corpus: Corpus) -> None:
-        more = {"project": arguments.project, "accept_loss": arguments.accept_loss}
-        work = draft_work(wanted.with_suffix(SUFFIX), whole, [planned], corpus.leaving_out, **more)
-        try:
-            described.append((console.finish(work), console.finish(texts_work(corpus))))
-        except ConfigError:
-            # A project is saved without a description.
-            if arguments.experiment is not None:
-                raise
-
-    def keep(_: Corpus, product: Run | Tokenizer) -> None:
-        ((draft, result),), trained = described, [Trained("", product)]
-        console.finish(draft.write_work(trained, console.finish(result_work(result, trained))))
-        console.say(f"Wrote {draft.path}: tokstudio run trains it again.")
-        if draft.remark:
-            console.say(draft.remark)
-
-    read = read_texts(texts, console, describe)
-    text = described[0][0].text if described else ""
-    return replace(read, experiment=text), keep if arguments.experiment is not None else None
-
-
-def training_texts(arguments: argparse.Namespace) -> TextsToRead:
-    """The texts of the arguments; raises ConfigError where tables of counted words were counted otherwise."""
-    return replace(
-        texts_of(arguments, arguments.files),
-        documents=documents_counted_with(arguments.documents, arguments.counts),
-        counts=arguments.counts,
-        weights=arguments.weight,
-    )
-
-
-def read_texts(
-    texts: TextsToRead, console: Console, describe: Callable[[Corpus, Corpus], None] | None = None
-) -> CommandTexts:
-    """The corpus to train on, with its weights, or a sample of it.
-
-    `describe` takes the corpus with its weights before anything is left out, and the one before a sample is taken.
-    """
-    read = read_corpus(texts, console)
-    whole = read.corpus.sources
-    read = without_left_out(read, texts, console)
-    corpus, size = read.corpus.with_weights(_weights(texts.weights, read.corpus)), texts.sample_bytes
-    if describe is not None:
-        describe(Corpus(whole, corpus.weights), corpus)
-    del whole
-    if size is not None and size < corpus.bytes:
-        whole, corpus = corpus.bytes, console.finish(sample_work(corpus, size))
-        console.say(f"Training on a sample of {corpus.bytes:,} of {whole:,} bytes.")
-    console.finish(corpus.sha256_work())
-    return replace(read, corpus=corpus)
-
-
-def _weights(pairs: Iterable[tuple[str, float]], corpus: Corpus) -> dict[str | int, float]:
-    """The weights by the name of a text; by its index where a number is no name."""
-    names = {name for source in corpus.sources for name in (source.name, source.group, source.value)}
-
-    def is_index(name: str) -> bool:
-        return name.isdecimal() and len(name) < 10 and name not in names
-
-    return {int(name) if is_index(name) else name: weight for name, weight in pairs}
-
-
-def training_config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
-    """The settings that the arguments of `train` give."""
-    values = chosen(arguments, TrainingConfig)
-    if "base_vocabulary" in values:
-        values["base_vocabulary"] = console.finish(read_base_vocabulary_work(arguments.base_vocabulary))
-    if arguments.base == "characters":
-        token = arguments.unknown_token
-        if token is not None and token not in (*arguments.special, *values.get("base_vocabulary", ())):
-            raise ConfigError(
-                f'The unknown token "{token}" must be one of the special tokens: add --special "{token}", '
-                "or add it to the base vocabulary."
-            )
-    counted = next(filter(None, map(counted_with, arguments.counts)), CountedWith("none"))
-    values["algorithm"] = algorithm_of(arguments.algorithm, {name: getattr(arguments, name) for name in OWN_SETTINGS})
-    values["special_tokens"] = values["special_tokens"] or counted.special_tokens
-    values.setdefault("pattern", counted.pattern)
-    return TrainingConfig(**values)
-
-
-def _utf8(token: str) -> str:
-    """A special token as it was typed; raises ConfigError where it is not valid text."""
-    try:
-        token.encode()
-    except UnicodeEncodeError as error:
-        raise ConfigError(f"--special: {shown(token)} is not UTF-8.") from error
-    return token
 
 
 def _check_memory(corpus: Corpus, config: TrainingConfig, console: Console) -> None:
