@@ -79,7 +79,7 @@ class CompareCommands(QObject):
         # Only no pattern is replaced.
         replaced = f"All have the pattern {pattern}, as some algorithms need one; Configure has none."
         lines = ([replaced] if pattern != before else []) + (["Left out:", *named] if named else [])
-        self._window.show_train_several(plans, " ".join(lines), self._show_algorithms)
+        self._window.dialogs.show_train_several(plans, " ".join(lines), self._show_algorithms)
 
     def _show_algorithms(self, runs: Sequence[StudioRun]) -> None:
         trained = [run for run in runs if run in self._runs.all]

@@ -56,7 +56,7 @@ class ExportCommands(QObject):
     def export_formats(self, formats: list[str]) -> None:
         """Asks for formats and folder; these formats are the default."""
         if self._session.runs.active is not None:
-            self._window.show_export(self._session.runs.active, formats)
+            self._window.dialogs.show_export(self._session.runs.active, formats)
 
     def export_table(self, name: str) -> None:
         """Writes the merge log or the vocabulary in one of the formats of `_TABLES`.

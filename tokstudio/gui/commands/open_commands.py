@@ -140,7 +140,7 @@ class ImportCommands(QObject):
             question = self._question(request)
             if question is not None:
                 self._asked = question
-                self._window.ask_reading(question, self._answered)
+                self._window.dialogs.ask_reading(question, self._answered)
                 return
             self._requests.pop(0)
             self._read(request)
@@ -311,9 +311,9 @@ class OpenCommands(QObject):
                 names.append(name)
         match names:
             case [Address() as address, *_]:
-                self._window.ask_data_set(self._session.corpus.add_read, address)
+                self._window.dialogs.ask_data_set(self._session.corpus.add_read, address)
             case [Name() as name, *_]:
-                self._window.ask_name(open_work, self._opened, name)
+                self._window.dialogs.ask_name(open_work, self._opened, name)
             case _:
                 pass
         if others:
@@ -387,11 +387,11 @@ class OpenCommands(QObject):
 
     def open_by_name(self) -> None:
         """Asks for a tokenizer's name, and opens it from its source."""
-        self._window.ask_name(open_work, self._opened)
+        self._window.dialogs.ask_name(open_work, self._opened)
 
     def open_data_set(self) -> None:
         """Asks for the name of a data set or another address, and adds what is taken of it to the corpus."""
-        self._window.ask_data_set(self._session.corpus.add_read)
+        self._window.dialogs.ask_data_set(self._session.corpus.add_read)
 
     def load_tokenizer(self, path: Path) -> None:
         """Opens a tokenizer in the background, also one that is given by its name; several can be opened at a time."""
@@ -447,7 +447,7 @@ class OpenCommands(QObject):
     def _ask(self, question: PatternQuestion, path: Path, run: StudioRun | None) -> None:
         self._unanswered.append((question, path, run))
         if len(self._unanswered) == 1:
-            self._window.ask_pattern(question, self._answered)
+            self._window.dialogs.ask_pattern(question, self._answered)
 
     def _answered(self, pattern: str | None) -> None:
         question, path, run = self._unanswered.pop(0)
@@ -458,7 +458,7 @@ class OpenCommands(QObject):
             elif pattern != question.pattern:
                 self._session.jobs.start(partial(reread_work, run, pattern), self._reread)
         if self._unanswered:
-            self._window.ask_pattern(self._unanswered[0][0], self._answered)
+            self._window.dialogs.ask_pattern(self._unanswered[0][0], self._answered)
 
 
 def _data_set_in(text: str) -> Address | None:

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer, QUrl, SignalInstance
 from PySide6.QtGui import (
@@ -21,19 +21,15 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QMainWindow, QPushButton, QTabWidget, QToolButton, QWidget
 
-from tokstudio.core.base.progress import Work
-from tokstudio.core.corpus.readers.contents import Reading
-from tokstudio.core.hub.addresses import Address
-from tokstudio.core.hub.names import Name
 from tokstudio.core.model.algorithms import TieBreak
 from tokstudio.gui.commands.actions import build_actions, build_menus, refresh_actions
 from tokstudio.gui.commands.commands import Commands
 from tokstudio.gui.commands.compare_commands import CompareCommands
+from tokstudio.gui.commands.dialogs import Dialogs
 from tokstudio.gui.commands.export_commands import ExportCommands
 from tokstudio.gui.commands.open_commands import OpenCommands, is_link
 from tokstudio.gui.commands.registry import list_actions
 from tokstudio.gui.commands.surgery_commands import SurgeryCommands
-from tokstudio.gui.dialogs.corpus_import.question import ImportQuestion
 from tokstudio.gui.find.finder import Finder
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.panes.guide import GuidePane
@@ -47,8 +43,6 @@ from tokstudio.gui.project.experiment import ExperimentFiles
 from tokstudio.gui.session import preferences as entries
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import StudioRun
-from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Mode, Theme
@@ -69,12 +63,8 @@ from tokstudio.gui.window.tool_bar import RecentEntries, ToolBar
 from tokstudio.gui.window.workspaces import LEARN, WORKSPACES
 
 if TYPE_CHECKING:
-    from tokstudio.gui.dialogs.checking.tokenizer import CheckTokenizerDialog
-    from tokstudio.gui.dialogs.checking.trained_on import TrainedOnDialog
-    from tokstudio.gui.dialogs.checking.training import CheckTrainingDialog, MakeExerciseDialog
     from tokstudio.gui.panes.compare.pane import ComparePane
     from tokstudio.gui.panes.configure.pane import ConfigurePane
-    from tokstudio.gui.panes.configure.pattern_field import PatternQuestion
     from tokstudio.gui.panes.corpus.pane import CorpusPane
     from tokstudio.gui.panes.distribution import DistributionPane
     from tokstudio.gui.panes.explore.pane import ExplorePane
@@ -107,7 +97,11 @@ class MainWindow(QMainWindow):
 
         self.projects = ProjectDocument(session, preferences, self._choosers, self, self)
         self.recovery = Recovery(session, self.projects, self, self)
-        self.experiments = ExperimentFiles(session, preferences, self._choosers, self.show_train_several, self)
+        self.experiments = ExperimentFiles(
+            session, preferences, self._choosers, lambda *plans: self.dialogs.show_train_several(*plans), self
+        )
+        save_plans = self.experiments.save_plans
+        self.dialogs = Dialogs(session, theme, preferences, self._choosers, save_plans, self)
         self.opening = OpenCommands(session, preferences, self._choosers, self, self.projects, self.experiments, self)
         self.exporting = ExportCommands(session, preferences, self._choosers, self, self)
         self.comparing = CompareCommands(session, preferences, self._choosers, self, self)
@@ -158,79 +152,7 @@ class MainWindow(QMainWindow):
         for signal in (*self._changes, session.jobs.begun):
             signal.connect(self.make_rest)
 
-    # ---- the interface for actions; dialogs are loaded when they are opened, so that the window opens quickly
-
-    def show_export(self, run: StudioRun, formats: Collection[str]) -> None:
-        """Shows the export dialog for a run."""
-        from tokstudio.gui.dialogs.export.dialog import ExportDialog
-
-        dialog = ExportDialog(self.session, run, formats, self.theme, self.preferences, self._choosers, self)
-        dialog.written.connect(self.session.jobs.tell)
-        dialog.open()
-
-    def show_encode(self) -> None:
-        """Shows the dialog that encodes a data set."""
-        from tokstudio.gui.dialogs.export.data_set import EncodeDialog
-
-        dialog = EncodeDialog(self.session, self.theme, self.preferences, self._choosers, self)
-        dialog.written.connect(self.session.jobs.tell)
-        dialog.open()
-
-    def show_train_several(
-        self,
-        plans: Sequence[TrainingPlan] = (),
-        remark: str = "",
-        then: Callable[[Sequence[StudioRun]], object] | None = None,
-    ) -> None:
-        """Shows the dialog that plans several trainings; `then` shows their runs in Compare."""
-        from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
-
-        training, queue = self.session.training, self.session.queue
-        more = {"plans": plans, "remark": remark, "then": then, "save": self.experiments.save_plans}
-        dialog = TrainSeveralDialog(training, queue, self.theme, self, **more)
-        if then is not None:
-            dialog.setWindowTitle("Compare Algorithms")
-        dialog.open()
-
-    def show_goal(self) -> None:
-        """Shows the dialog that searches weights for a goal."""
-        from tokstudio.gui.dialogs.goal import GoalDialog
-
-        GoalDialog(self.session, self.theme, self, self.show_train_several).open()
-
-    def show_check_tokenizer(self) -> None:
-        """Shows the dialog that looks for faults of a tokenizer."""
-        from tokstudio.gui.dialogs.checking.tokenizer import CheckTokenizerDialog
-
-        self._show_tool(CheckTokenizerDialog)
-
-    def show_trained_on(self) -> None:
-        """Shows the dialog that finds what a tokenizer was trained on."""
-        from tokstudio.gui.dialogs.checking.trained_on import TrainedOnDialog
-
-        self._show_tool(TrainedOnDialog)
-
-    def show_check_training(self) -> None:
-        """Shows the dialog that checks students' trainings."""
-        from tokstudio.gui.dialogs.checking.training import CheckTrainingDialog
-
-        self._show_tool(CheckTrainingDialog)
-
-    def show_make_exercise(self) -> None:
-        """Shows the dialog that writes an exercise for a class."""
-        from tokstudio.gui.dialogs.checking.training import MakeExerciseDialog
-
-        self._show_tool(MakeExerciseDialog)
-
-    def _show_tool(
-        self,
-        kind: type[CheckTokenizerDialog] | type[TrainedOnDialog] | type[CheckTrainingDialog] | type[MakeExerciseDialog],
-    ) -> None:
-        open_already = self.findChild(kind)
-        dialog = open_already or kind(self.session, self.theme, self.preferences, self._choosers, self)
-        dialog.show()
-        dialog.raise_()
-        dialog.activateWindow()
+    # ---- the interface for actions
 
     def show_file(self, path: Path) -> bool:
         """Shows a file in the system's file manager; returns whether that worked."""
@@ -266,46 +188,6 @@ class MainWindow(QMainWindow):
         """Moves the focus to the steps of the text's encoding."""
         self.places.open(self.text)
         self.text.step_through()
-
-    def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None:
-        """Asks how a tokenizer splits text; the answer is a pattern or an expression, or None if cancelled."""
-        from tokstudio.gui.panes.configure.pattern_field import PatternDialog
-
-        dialog = PatternDialog(question, self.session, self.theme, self)
-        dialog.answered.connect(answered)
-        dialog.open()
-
-    def ask_reading(self, question: ImportQuestion, answered: Callable[[Reading | None], None]) -> None:
-        """Asks how data sets are read; the answer is None if cancelled."""
-        from tokstudio.gui.dialogs.corpus_import.dialog import ImportDialog
-
-        dialog = ImportDialog(question, self.session.jobs, self.theme, self)
-        dialog.answered.connect(answered)
-        dialog.open()
-
-    def ask_name(
-        self, work: Callable[[Path], Work[Any]], opened: Callable[[Any], None], name: Name | None = None
-    ) -> None:
-        """Asks for a tokenizer's name and does the work with it; `opened` gets the result, unless cancelled.
-
-        The dialog has `name` filled in.
-        """
-        from tokstudio.gui.dialogs.open_by_name.tokenizer import OpenByNameDialog
-
-        dialog = OpenByNameDialog(work, self.session.jobs, self.theme, self, name=name)
-        dialog.opened.connect(opened)
-        dialog.open()
-
-    def ask_data_set(self, opened: Callable[[Any], None], address: Address | None = None) -> None:
-        """Asks for the address of a text; `opened` gets what was read, unless cancelled.
-
-        The dialog has `address` filled in.
-        """
-        from tokstudio.gui.dialogs.open_by_name.data_set import OpenDataSetDialog
-
-        dialog = OpenDataSetDialog(self.session.jobs, self.theme, self, address=address)
-        dialog.opened.connect(opened)
-        dialog.open()
 
     def arrangement(self) -> str:
         """The layout of the panes."""
@@ -375,12 +257,6 @@ class MainWindow(QMainWindow):
     def no_tour_to_continue(self, session: Session) -> str | None:
         """Why the tour cannot be continued, in a sentence; None if it can."""
         return None if self.tour.kept and not self.tour.running else "No tour was left before its end."
-
-    def show_your_turn(self) -> None:
-        """Shows the game in which the person chooses the merges."""
-        from tokstudio.gui.dialogs.your_turn import YourTurnDialog
-
-        YourTurnDialog(self.session, self.theme, self.preferences, self._choosers, self).open()
 
     def show_shortcuts(self) -> None:
         """Lists all keyboard shortcuts."""
