@@ -330,6 +330,12 @@ def test_the_find_field_stays_in_the_tool_bar_of_a_narrow_window(qtbot, screen, 
         button = next(one for one in toolbar.findChildren(QToolButton) if one.text() == "Open Corpus")
         words = button.fontMetrics().horizontalAdvance("Open Corpus")
         qtbot.waitUntil(lambda button=button, words=words, wide=width == 1024: (button.width() > words) is wide)
+        # Qt gives a button that is shown or hidden the state of its place.
+        states = {
+            one.defaultAction(): one.isEnabled() for one in toolbar.findChildren(QToolButton) if one.defaultAction()
+        }
+        assert states == {action: action.isEnabled() for action in states}
+        assert set(states.values()) == {True, False}
     window.resize(720, 480)
     qtbot.mouseClick(box, Qt.MouseButton.LeftButton)
     qtbot.keyClicks(box, "the")

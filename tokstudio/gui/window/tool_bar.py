@@ -82,6 +82,10 @@ class ToolBar(Fitting, QToolBar):
         self.addSeparator()
         self._buttons = {name: button_of(actions[name]) for name in (*_ALWAYS, *_WITH_RUN)}
         self._shown = {name: self.addWidget(button) for name, button in self._buttons.items()}
+        for name, place in self._shown.items():
+            # Whenever a place in the tool bar is shown or hidden, Qt gives its button the state of the place.
+            place.setEnabled(actions[name].isEnabled())
+            actions[name].enabledChanged.connect(place.setEnabled)
         self.train_button = self._buttons["train"]
         popup = QToolButton.ToolButtonPopupMode.InstantPopup
         self.export_button = QToolButton(toolButtonStyle=beside, popupMode=popup)  # its menu is set later
