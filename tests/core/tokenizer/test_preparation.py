@@ -24,7 +24,9 @@ from tokstudio.core.exploration.token_finder import TokenFinder
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.pretokenization.patterns import REGEX
-from tokstudio.core.pretokenization.preparation import Preparation
+from tokstudio.core.pretokenization.preparation import Preparation, utf8_with_padding
+from tokstudio.core.pretokenization.word_table import PADDING
+from tokstudio.core.text.utf8 import to_utf8
 
 TEXT = "the cat sat on the naïve café 日本語 é ñ 가각 mat, 한국 <mask>  \n" * 3
 PATIENT = settings(deadline=None, max_examples=40)
@@ -330,3 +332,20 @@ def test_long_texts_with_much_white_space(tmp_path):
         ("e\u0301 <mask> " * 50 + "\n") * 50,
     ):
         assert ours.encode(text, "all") == ids_of(theirs, text)
+
+
+@pytest.mark.parametrize(
+    "some", ["a", "é", "ÿ", "a日", "日", "a😀", "😀", "ab\ud83d\ude00", "\ud83d", "a\udc00\ud83d"], ids=ascii
+)
+@pytest.mark.parametrize("size", [0, 1, 16384, 16385, 40_001])
+def test_long_strings_become_their_utf8(some, size):
+    text = (some * size)[:size]
+    for string in (text, text + "日", "😀" + text, to_utf8(text)):
+        data, raw = utf8_with_padding(string), to_utf8(string)
+        assert (data.tobytes(), data.flags.owndata) == (raw + bytes(PADDING), True)
+
+
+def test_a_pair_of_surrogates_at_any_place_of_a_long_string_is_one_character():
+    for before in range(16380, 16390):
+        text = before * "a" + "\ud83d\ude00" + 16380 * "b"
+        assert utf8_with_padding(text)[:-PADDING].tobytes() == text.replace("\ud83d\ude00", "😀").encode()

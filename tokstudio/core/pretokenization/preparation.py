@@ -8,6 +8,7 @@ that are looked for in normalized text, and puts a space before each text that r
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import cached_property
@@ -21,6 +22,7 @@ from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, Pieces
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.nfc import nfc_changes
 from tokstudio.core.text.unicode_classes import unassigned
+from tokstudio.core.text.utf8 import Text, to_utf8
 
 _REPORTED = 1 << 10
 _LONGEST_CHARACTER = 4  # bytes
@@ -29,6 +31,7 @@ _WHITE_SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _SPACE_BEFORE = re.compile(f"[{_WHITE_SPACE}]*\\Z")
 _SPACE_BEHIND = re.compile(f"[{_WHITE_SPACE}]*")
 _LONGEST_SPACE = 1 << 10  # bytes looked at first
+_CONVERTED = 1 << 14  # characters converted at once: they stay in the processor's cache
 #: The sets of special tokens in a `Preparation`.
 SETS = ("late", "strips_left", "strips_right", "words", "ordinary", "normalized")
 
@@ -112,6 +115,32 @@ class PreparedText:
                 begin, end, new_begin, new_end = rows[row].tolist()
                 stop = new_end + max(stop - end, 0)
         return start, stop
+
+
+def utf8_with_padding(text: Text) -> NDArray[np.uint8]:
+    """The UTF-8 of a text as of `to_utf8`, uint8, with `PADDING` zeros after it.
+
+    A long string is converted in parts: Python has up to four bytes for each character where one of them all needs
+    these, and converts a part as ASCII where it is.
+    """
+    if isinstance(text, str) and len(text) > _CONVERTED:
+        # Two bytes at most for a character that the string holds in one, three for two, four for four.
+        data = np.empty(min(4 * len(text), 2 * sys.getsizeof(text)) + PADDING, np.uint8)
+        at = 0
+        try:
+            for start in range(0, len(text), _CONVERTED):
+                part = text[start : start + _CONVERTED].encode()
+                data[at : at + len(part)] = np.frombuffer(part, np.uint8)
+                at += len(part)
+        except UnicodeEncodeError:  # a pair of surrogates may be in two parts
+            return utf8_with_padding(to_utf8(text))
+        data[at : at + PADDING] = 0
+        data.resize(at + PADDING, refcheck=False)
+        return data
+    raw = to_utf8(text)
+    data = np.empty(len(raw) + PADDING, np.uint8)
+    data[: len(raw)], data[len(raw) :] = np.frombuffer(raw, np.uint8), 0
+    return data
 
 
 def prepare_work(

@@ -25,7 +25,7 @@ from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import Run, special_ids
 from tokstudio.core.model.tokens import TokenKind, Tokens, several_ids
 from tokstudio.core.pretokenization.patterns import NAMES, known_name
-from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work
+from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work, utf8_with_padding
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.byte_level import to_characters
@@ -785,12 +785,10 @@ class Tokenizer:
     def prepared_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[PreparedText]:
         """A text ready to be split; raises the same as `encode`."""
         check_text(text)
-        raw = to_utf8(text)
         if self.alphabet.base == "characters" and isinstance(text, bytes):
-            raw = raw.decode("utf-8", "replace").encode()
-        data = np.empty(len(raw) + PADDING, np.uint8)
-        data[: len(raw)], data[len(raw) :] = np.frombuffer(raw, np.uint8), 0
-        ends = np.array([len(raw)], np.int64)
+            text = text.decode("utf-8", "replace")
+        data = utf8_with_padding(text)
+        ends = np.array([len(data) - PADDING], np.int64)
         return (yield from prepare_work(self.preparation, self._tables.finders, data, ends, allowed_special))
 
     def _encode_work(self, prepared: PreparedText, threads: int | None = None) -> Work[NDArray[np.uint32]]:
