@@ -16,6 +16,7 @@ from tokstudio.gui.dialogs.surgery.prune import SCRIPT, SIZE, TOKENS, USES, Prun
 from tokstudio.gui.dialogs.surgery.specials import ID, KIND, ROLE, TOKEN, SpecialsDialog
 from tokstudio.gui.dialogs.surgery.works import name_with, remark_of, short_name
 from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.widgets.labels import is_right_to_left
 
 
 @pytest.fixture
@@ -34,6 +35,18 @@ def test_pruning_to_a_size(qtbot, session, pruning):
     assert len(changed.tokenizer) == len(run.tokenizer) - 3
     assert changed.name == f"{run.name}, pruned to {len(changed.tokenizer)}"
     assert changed.tokenizer.origin.old is run.tokenizer
+
+
+def test_tokens_from_right_to_left_turn_no_line_round(qtbot, session, theme, make_run, opened):
+    run = make_run("سلام و سلام و سلام", vocabulary_size=262)
+    dialog = opened(PruneDialog(session, run, theme))
+    dialog.size_limit.setValue(256)
+    settled(qtbot, dialog)
+    document = dialog.view.tokens.document()
+    lines = [document.findBlockByNumber(number) for number in range(document.blockCount())]
+    assert any(is_right_to_left(line.text()) for line in lines)
+    # The id, which comes first, stands at the left.
+    assert {line.textDirection() for line in lines} == {Qt.LayoutDirection.LeftToRight}
 
 
 def test_pruning_that_would_remove_nothing_is_refused_and_can_be_changed(qtbot, pruning):

@@ -25,11 +25,10 @@ from tokstudio.core.surgery.specials import is_reserved
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.dialogs.surgery.parts import FieldError, SurgeryDialog
 from tokstudio.gui.dialogs.surgery.sheet import SheetDialog, SheetPlan
-from tokstudio.gui.dialogs.surgery.works import Effect, at_merge, closes_gaps, extension_work, short_name
+from tokstudio.gui.dialogs.surgery.works import Effect, at_merge, closes_gaps, extension_work, short_name, word_of
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, RulesField, TicksField
 from tokstudio.gui.widgets.menus import push_button
@@ -49,7 +48,7 @@ class ReservedField(TicksField):
 
     def __init__(self, tokens: Sequence[tuple[str, int]], theme: Theme) -> None:
         super().__init__("Fill &reserved ids", _HELP, theme)
-        texts = (f"{number:,}  {marked(shown(token.encode('utf-8', 'replace')))}" for token, number in tokens)
+        texts = (f"{number:,}  {word_of(token)}" for token, number in tokens)
         self.set_entries(zip(texts, (token for token, _ in tokens), strict=True))
         self.setVisible(bool(tokens))
         theme.follow(self._apply_theme)

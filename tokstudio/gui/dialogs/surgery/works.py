@@ -28,6 +28,7 @@ from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.token_text.spelling import marked, shown
+from tokstudio.gui.widgets.labels import isolated
 
 # --- Names of runs that are made from others: short, with each remark once --------------------------------------------
 
@@ -374,11 +375,11 @@ def specials_work(tokenizer: Tokenizer, rows: Sequence[SpecialRow]) -> Work[Effe
     """What changes with other special tokens; ConfigError as in `with_specials`."""
     yield Progress("changing")
     changed, (renamed, added, roles) = with_specials(tokenizer, rows), _changes(rows)
-    lines = [f"{_quoted(old)} becomes {_quoted(new)}" for old, new in renamed.items()]
-    lines += [f"{_quoted(text)} is added with the id {number:,}" for text, number in added.items()]
+    lines = [f"{word_of(old)} becomes {word_of(new)}" for old, new in renamed.items()]
+    lines += [f"{word_of(text)} is added with the id {number:,}" for text, number in added.items()]
     before = {role: renamed.get(token, token) for role, token in tokenizer.roles.items()}
     new_roles = {role.removesuffix("_token"): text for role, text in roles.items() if before.get(role) != text}
-    lines += [f"{_quoted(text)} is {role}" for role, text in new_roles.items()]
+    lines += [f"{word_of(text)} is {role}" for role, text in new_roles.items()]
     number = EffectFigure("Special tokens", f"{len(tokenizer.special_tokens):,}", f"{len(changed.special_tokens):,}")
     size = EffectFigure("Vocabulary", f"{len(tokenizer):,}", f"{len(changed):,}")
     return Effect((size, number), "Changes", tuple(lines))
@@ -390,8 +391,10 @@ def changed_specials_work(tokenizer: Tokenizer, name: str, rows: Sequence[Specia
     return ChangedTokenizer(changed, title, "special tokens", (yield from keep_changed_work(title, changed)))
 
 
-def _quoted(text: str) -> str:
-    return marked(shown(text.encode("utf-8", "replace")))
+def word_of(token: bytes | str | None) -> str:
+    """A token within a line, which it does not turn round where it is written from right to left."""
+    raw = token.encode("utf-8", "replace") if isinstance(token, str) else token
+    return isolated(marked(shown(raw or b"")))
 
 
 def lines_of(tokenizer: Tokenizer, ids: Sequence[int], uses: Mapping[int, int] | None = None) -> list[str]:
@@ -401,7 +404,7 @@ def lines_of(tokenizer: Tokenizer, ids: Sequence[int], uses: Mapping[int, int] |
         most = max((len(f"{uses[token]:,}") for token in ids), default=0)
         heads = [f"{head}  {uses[token]:>{most},}×" for head, token in zip(heads, ids, strict=True)]
     width = max(map(len, heads), default=0)
-    tokens = (marked(shown(tokenizer.tokens[token] or b"")) for token in ids)
+    tokens = (word_of(tokenizer.tokens[token]) for token in ids)
     return [f"{head:>{width}}  {token}" for head, token in zip(heads, tokens, strict=True)]
 
 
