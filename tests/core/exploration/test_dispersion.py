@@ -78,6 +78,9 @@ TOKENIZERS = (
     *CASES,
 )
 
+#: By how a token tells its place: it crosses lines, is unknown, is in changed text, is a character, is removed.
+KINDS = ("none", "characters, none, without lines", "prepared", "code points", "picky")
+
 lines = st.lists(st.sampled_from(TEXT.splitlines(keepends=True)), max_size=12).map("".join).map(str.encode)
 few = st.lists(st.one_of(document, lines, lines), max_size=6)
 corpora = st.tuples(few, st.sampled_from([1, 1, 5]), few).map(lambda given: (given[0] * given[1], given[2]))

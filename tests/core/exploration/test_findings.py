@@ -9,10 +9,10 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from tests.core.exploration.recount import by_line, documents_of, encoded
-from tests.core.exploration.test_dispersion import TOKENIZERS, corpora, corpus_of, tokenizer_of
+from tests.core.exploration.test_dispersion import KINDS, corpora, corpus_of, tokenizer_of
 from tokstudio import ConfigError, Corpus, TrainingConfig, explore, train
 from tokstudio.core.analysis.baselines import ByteTokenizer
 from tokstudio.core.base.progress import finish
@@ -61,9 +61,11 @@ def lives_in(tokenizer, corpus, marked) -> set[int]:
     return {token for token, uses in every.items() if inside[token] >= 0.9 * uses}
 
 
-@pytest.mark.parametrize("name", TOKENIZERS)
+# Where the tokens of each kind of tokenizer are is held in `test_dispersion`.
+@pytest.mark.parametrize("name", KINDS)
 @settings(deadline=None, max_examples=30)
 @given(texts=corpora)
+@example(texts=(["".join(f"the cat\nand {number} dog\n" for number in range(20)).encode()], []))
 def test_tokens_that_live_there_equal_a_recount(name, texts):
     tokenizer, corpus = tokenizer_of(name), corpus_of(*texts)
     found = {finding.rule: finding for finding in explore(corpus, tokenizer).findings(RULES)}

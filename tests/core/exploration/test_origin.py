@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.core.exploration.test_dispersion import TEXT, TOKENIZERS, corpora, corpus_of, documents_of, tokenizer_of
+from tests.core.exploration.test_dispersion import (
+    KINDS,
+    TEXT,
+    TOKENIZERS,
+    corpora,
+    corpus_of,
+    documents_of,
+    tokenizer_of,
+)
 from tokstudio import Corpus, explore
 from tokstudio.core.analysis.encoding_steps import steps_work
 from tokstudio.core.base.progress import finish
@@ -49,7 +57,7 @@ def test_emitted_and_made_equal_the_steps(name, texts):
         ]
 
 
-@pytest.mark.parametrize("name", TOKENIZERS)
+@pytest.mark.parametrize("name", KINDS)
 @some
 @given(texts=corpora)
 def test_the_documents_with_most_uses_come_first(name, texts):

@@ -11,7 +11,7 @@ import os
 import random
 import threading
 from hashlib import sha256
-from itertools import accumulate, islice
+from itertools import accumulate, cycle, islice
 from pathlib import Path
 
 import numpy as np
@@ -138,14 +138,12 @@ def test_the_shards_are_those_of_a_slow_loop(tokenizer, files, tmp_path):
     assert said["files"][5]["notes"] == ["it has no text"]
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_format_and_compression_gives_the_same_files(tokenizer, write, tmp_path, name):
-    texts = [text.replace("\n", " ") for text in TEXTS[:80]]
-    compress = list(COMPRESSIONS.values())[sum(name.encode()) % len(COMPRESSIONS)]
-    for number, data in enumerate((FORMATS[name](texts), compress(FORMATS[name](texts)))):
-        out = tmp_path / f"out{number}"
-        encode_dataset(write(f"{number}-{name}", data), tokenizer, out, end_token=END, formats=KINDS, shard_tokens=99)
-        assert_holds(out, expected(tokenizer, texts, 99))
+def test_every_format_and_compression_gives_the_same_documents(tokenizer, write, tmp_path):
+    texts, files = [text.replace("\n", " ") for text in TEXTS[:80]], list[Path]()
+    for (name, form), compress in zip(FORMATS.items(), cycle(COMPRESSIONS.values()), strict=False):
+        files += [write(f"plain/{name}", form(texts)), write(f"compressed/{name}", compress(form(texts)))]
+    encode_dataset(files, tokenizer, tmp_path / "out", end_token=END, formats=KINDS, shard_tokens=9_999)
+    assert_holds(tmp_path / "out", expected(tokenizer, texts * len(files), 9_999))
 
 
 def test_threads_and_sizes_of_groups_change_nothing(tokenizer, files, tmp_path, monkeypatch):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import lzma
-from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -102,20 +101,19 @@ def test_both_with_a_pattern(pattern, texts):
     assert joined(merged(texts, "lowest-id", TO_THE_END, pattern)) == from_rustbpe(texts, TO_THE_END, pattern)
 
 
-@pytest.mark.parametrize(("pattern", "tie_break"), list(zip(PATTERNS, cycle(["bytes", "first"]), strict=False)))
+@pytest.mark.parametrize(("pattern", "tie_break"), [("gpt2", "bytes"), ("o200k", "first")])
 def test_the_recount_with_a_pattern(pattern, tie_break):
     theirs = from_recount([MANY_SCRIPTS], tie_break, 700, pattern)
     assert len(theirs) == 444
     assert merged([MANY_SCRIPTS], tie_break, 700, pattern) == theirs
 
 
-@pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
-def test_the_recount_on_documents_between_special_tokens(pattern):
+def test_the_recount_on_documents_between_special_tokens():
     """As the CS336 exercise has it: the special token stands between documents, and is in no pre-token."""
     special = "<|endoftext|>"
     documents = MANY_SCRIPTS.split("\n\n")
-    theirs = from_recount(documents, "bytes", 600, pattern)
-    ours = merged([special.join(documents)], "bytes", 601, pattern, special_tokens=[special])
+    theirs = from_recount(documents, "bytes", 600, "gpt2")
+    ours = merged([special.join(documents)], "bytes", 601, "gpt2", special_tokens=[special])
     assert ours == theirs
 
 
