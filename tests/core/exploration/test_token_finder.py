@@ -92,7 +92,7 @@ def test_the_number_of_occurrences_equals_the_counts_of_the_run(pattern, monkeyp
     """Encoded bit by bit, from places in the middle of one document."""
     small_pieces(monkeypatch, part=1 << 7, block=1 << 9, long=1 << 11, margin=1 << 9)
     lines = (
-        f"{n % 37} It's {n * n % 101} of\n\n  many,  {'日本é😀' * (n % 3)}!{' ' * (n % 5)}\r\n" for n in range(900)
+        f"{n % 37} It's {n * n % 101} of\n\n  many,  {'日本é😀' * (n % 3)}!{' ' * (n % 5)}\r\n" for n in range(300)
     )
     text = "".join(lines) + "日" * 60 + "end  "
     corpus = Corpus.from_text(text)

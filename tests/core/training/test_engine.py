@@ -198,8 +198,7 @@ def words(seed, number):
     return b" ".join(vocabulary[rank] for rank in ranks)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("tie_break", TIE_BREAKS)
+@pytest.mark.parametrize(("tie_break", "weighted"), list(zip(TIE_BREAKS, itertools.cycle([False, True]), strict=False)))
 @pytest.mark.parametrize("grid", [0, 1 << 22])
 def test_a_corpus_that_needs_several_squeezes(weighted, tie_break, grid):
     texts = [words(1, 250), words(2, 40), b"", words(3, 30)]
@@ -359,9 +358,16 @@ def ended(corpus, config, *, stopped):
     return trainer
 
 
-@pytest.mark.parametrize("stopped", [False, True])
-@pytest.mark.parametrize("base", ["bytes", "characters"])
-@pytest.mark.parametrize("pattern", ["none", "cl100k", r"\S+|\s+"])
+@pytest.mark.parametrize(
+    ("pattern", "base", "stopped"),
+    [
+        ("none", "bytes", False),
+        ("none", "characters", True),
+        ("cl100k", "bytes", True),
+        ("cl100k", "characters", False),
+        (r"\S+|\s+", "bytes", False),
+    ],
+)
 def test_the_memory_of_merging_is_freed_at_the_end(pattern, base, stopped):
     corpus = Corpus.from_text(MUCH)
     config = TrainingConfig(vocabulary_size=400, pattern=pattern, base=base)
