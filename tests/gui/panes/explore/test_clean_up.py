@@ -89,8 +89,8 @@ def test_each_finding_has_a_row_that_says_what_it_is_and_what_lives_from_it(qtbo
     assert {"duplicates", "blobs", "repetition", "repeated-lines", "owners"} <= {each.rule for each in findings}
     assert column_texts(page.rows, 4) == [f"{len(each.tokens):,}" for each in findings]
     assert column_texts(page.rows, 2) == [f"{each.bytes:,}" for each in findings]
-    nothing = [rule for rule in RULES if rule not in {each.rule for each in findings}]
-    assert page.note.text() == f"Found nothing: {', '.join(nothing)}."
+    assert {*RULES} - {each.rule for each in findings} == {"mojibake", "control", "markup", "rare-script"}
+    assert page.note.text() == "Found nothing: mojibake, control characters, markup, rare scripts."
     page.findings.setFocus()
     page.findings.setCurrentIndex(page.rows.index(row_of(page, "repetition"), RULE))
     assert page.meaning.text().startswith("repetition: lines of 20 bytes and more in which at least 0.8")
@@ -246,7 +246,9 @@ def test_word_counts_and_a_text_without_anything_are_said(qtbot, window, tmp_pat
     window.session.corpus.add_text("A short text.\n")
     settle(qtbot, window)
     assert page.nothing.isVisible()
-    assert page.nothing.label.text().startswith("Nothing was found: no duplicates, near-duplicates, blobs")
+    told = page.nothing.label.text()
+    assert told.startswith("Nothing was found: no duplicates, near duplicates, blobs")
+    assert told.endswith("control characters, markup, rare scripts, repeated lines."), "without a tokenizer nobody owns"
     window.session.corpus.add_text("zorblax " * 50)
     settle(qtbot, window)
     tick(qtbot, page, "repetition")

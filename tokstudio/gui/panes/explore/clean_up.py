@@ -47,6 +47,10 @@ _TIPS = (
 _OWNERS_TEST = f"documents that have 90 % of the uses of more than {OWNED} tokens, bytes and special tokens apart"
 
 
+# What a rule would find, where it found none of that and its name alone does not say it.
+_NONE_OF = {"control": "control characters", "rare-script": "rare scripts", OWNERS: "documents that own many tokens"}
+
+
 def test_of(rule: str) -> str:
     """What a rule finds, as a phrase."""
     if rule == OWNERS:
@@ -341,10 +345,12 @@ class CleanUpPage(ExplorePage):
         shows = answer is not None or self._cleaning.outcome is not None or bool(self._cleaning.stage)
         self.stack.setCurrentWidget(self.content if shows else self.empty)
         self._list_or_none.setCurrentIndex(int(answer is not None and not findings))
-        missing = [rule for rule in (*RULES, OWNERS) if rule not in {each.rule for each in findings}]
-        self.nothing.label.setText(_NOTHING.format(", ".join(missing)))
+        asked = [*RULES, *([OWNERS] if exploration is not None and exploration.tokenizer is not None else [])]
+        missing = [rule for rule in asked if rule not in {each.rule for each in findings}]
+        words = [_NONE_OF.get(rule, rule.replace("-", " ")) for rule in missing]
+        self.nothing.label.setText(_NOTHING.format(", ".join(words)))
         notes = ["" if self.rows.chosen else outcome_note(self._cleaning)]
-        notes += [f"Found nothing: {', '.join(missing)}."] if findings and missing else []
+        notes += [f"Found nothing: {', '.join(words)}."] if findings and missing else []
         notes += [_LIMITED] if self.exploring.limit_names and answer is not None else []
         self.note.setText(" ".join(filter(None, notes)))
         self._show_sum()
