@@ -226,15 +226,19 @@ def test_a_high_window_becomes_low_in_every_workspace_whatever_was_in_front(qtbo
         window.resize(1440, 900)
         window.actions_by_id[f"workspace_{workspace}"].trigger()
         quiet(qtbot, window)
-        for pane in window.places.panes:
+        places = [[pane, *window.tabifiedDockWidgets(pane)] for pane in window.panes if pane.seen]
+        for turn in range(max(map(len, places))):
             window.resize(1440, 900)
             settle(qtbot, window)
-            pane.raise_()
+            front = [place[turn % len(place)] for place in places]
+            for pane in front:
+                pane.raise_()
             settle(qtbot, window)
+            assert all(pane.seen for pane in front), (workspace, turn)
             for _ in range(2):  # as a border is dragged, a column of two places becomes one on the way
                 window.resize(1024, 640)
                 settle(qtbot, window)
-            assert window.size() == QSize(1024, 640), (workspace, pane.objectName())
+            assert window.size() == QSize(1024, 640), (workspace, [pane.objectName() for pane in front])
 
 
 @at_window()
