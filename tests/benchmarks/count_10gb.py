@@ -32,7 +32,6 @@ from tokstudio.core.corpus.readers import files as text_store
 from tokstudio.core.corpus.readers.folders import Entry
 from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.pretokenization.count_words import Counting
-from tokstudio.core.pretokenization.word_counts import WordCounts
 
 _TIMES = 10  # how often each permuted copy is given
 _FILES, _GIVEN = 8, 20  # of the text that the workers count, and how often each is given
@@ -86,15 +85,18 @@ def by_workers(chosen: argparse.Namespace) -> None:
         folder = Path(name)
         entries = [Entry(path, name) for path in cut(file.read_bytes(), _FILES, folder)] * _GIVEN
 
-        def alone() -> WordCounts:
-            return finish(counting.count_work(entries, threads=1)).counts
+        def alone() -> Path:
+            return finish(counting.count_work(entries, threads=1)).counts.save(folder / "counts.parquet")
 
-        def together() -> WordCounts:
-            with Console(False) as console:
-                return count_on_cluster(counting, entries, cluster.scheduler_address, console)[0].counts
+        def together() -> Path:
+            with (
+                Console(False) as console,
+                count_on_cluster(counting, entries, cluster.scheduler_address, console) as (counted, _),
+            ):
+                return console.finish(counted.save_work(folder / "counts.parquet"))
 
         # The first calls load the loops, in the workers too.
-        tables = [job().save(folder / "counts.parquet").read_bytes() for job in (alone, together)]
+        tables = [job().read_bytes() for job in (alone, together)]
         took: dict[str, list[float]] = {"one process, one thread": [], "two workers": []}
         for _ in range(chosen.runs):
             for times, job in zip(took.values(), (alone, together), strict=True):

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import distributed
 import pytest
 
-from tokstudio import Corpus, TrainingConfig, train
+from tokstudio import Corpus, CorpusError, TrainingConfig, train
 from tokstudio.cli import cluster, counting
 from tokstudio.core.pretokenization.count_words import Counting, WordCounter
 
@@ -214,10 +214,47 @@ def test_a_cluster_writes_nothing_where_all_words_are_rare_or_there_are_none(fil
     assert not (tmp_path / "counts.parquet").exists()
 
 
+def test_the_rows_of_a_cluster_come_in_small_parts(write, counted, monkeypatch, dask):
+    for number in range(4):
+        write(f"{number}.txt", " ".join(f"{letter}{number * 400 + at}" for at in range(400) for letter in "ab"))
+    sizes, save = [], counting.write_counted_blocks_work
+
+    def noted(facts, blocks, path):
+        def passed_on():
+            for block in blocks:
+                sizes.append(len(block.ends))
+                yield block
+
+        return save(facts, passed_on(), path)
+
+    monkeypatch.setattr(counting, "write_counted_blocks_work", noted)
+    files = "0.txt 1.txt 2.txt 3.txt"
+    assert counted(files, "cluster", dask) == counted(files, "alone")
+    assert max(sizes) < 3 * sum(sizes) / counting.PARTITIONS
+
+
+def test_a_cluster_that_fails_while_the_table_is_written_leaves_the_old_one(
+    files, counted, tmp_path, monkeypatch, run, dask
+):
+    old, calls, sort = counted("a.txt"), [], counting.sorted_rows
+
+    def failing(blocks):
+        calls.append(blocks)
+        if len(calls) == counting.PARTITIONS // 2:
+            raise CorpusError("This part was lost.")
+        return sort(blocks)
+
+    monkeypatch.setattr(counting, "sorted_rows", failing)
+    before = sorted(tmp_path.iterdir())
+    run(1, f"count {FILES} --pattern gpt2 --special=<e> --out counts.parquet {dask}", says="This part was lost.")
+    assert (tmp_path / "counts.parquet").read_bytes() == old
+    assert sorted(tmp_path.iterdir()) == before
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signal")
-@pytest.mark.parametrize("when", ["counting", "joining"])
+@pytest.mark.parametrize("when", ["counting", "joining", "writing"])
 def test_the_files_of_a_killed_worker_are_counted_again(files, counted, monkeypatch, when):
-    """Also where it is killed with the tables that it has counted, which are not yet joined."""
+    """Also where it is killed with tables that are not yet joined, or with rows that are not yet written."""
     alone, wait, killed = counted(FILES, "alone"), counting.waited_work, []
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
     with distributed.LocalCluster(n_workers=2, **options) as workers:
@@ -225,7 +262,7 @@ def test_the_files_of_a_killed_worker_are_counted_again(files, counted, monkeypa
         worker.close_gracefully()  # then it is not started again
         victim = worker.pid
 
-        calls = iter(("counting", "joining"))
+        calls = iter(("counting", "joining", *["joining"] * (counting.PARTITIONS - 1), "writing", "writing"))
 
         def killing(*given):
             if not killed and next(calls) == when:

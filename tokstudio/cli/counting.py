@@ -9,10 +9,15 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.cli.cluster import absolute, cores_work, neighbours, open_client, waited_work
 from tokstudio.cli.process.terminal import Console, put
@@ -31,6 +36,7 @@ from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import printable, several, size_text
+from tokstudio.core.corpus.counts_file import NO_ROWS, CountFacts, RowBlock, write_counted_blocks_work
 from tokstudio.core.corpus.readers.folders import Entry, Folder, numbered_work, remote_entries_work
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.hub.addresses import address_of, parse_address
@@ -42,7 +48,7 @@ from tokstudio.core.pretokenization.count_words import (
     numbers_of_parts,
     stored_bytes,
 )
-from tokstudio.core.pretokenization.word_counts import WordCounts
+from tokstudio.core.pretokenization.word_counts import WordCounts, sorted_rows
 from tokstudio.core.pretokenization.word_table import PARTITIONS
 
 if TYPE_CHECKING:
@@ -51,6 +57,7 @@ if TYPE_CHECKING:
 # --- Counts files on a Dask cluster: tasks that count neighbouring files, and one for each partition of the words -----
 
 _TASKS_PER_CORE = 2  # few, as each table is divided and joined; more than one, as files take unequal time
+_PLACES = 1 << 10  # of a partition, by which the rows of all are divided into ranges
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +72,34 @@ class _Frequent:
         return sys.getsizeof(self.counts)
 
 
+@dataclass(frozen=True, eq=False)
+class CountedTable:
+    """A counted table, which may still be with the workers of a cluster.
+
+    Attributes:
+        facts: What is true of all its words, also of those that are left out.
+        words: How many it has.
+        rare: The words that are left out.
+        uses: How often these occur in all.
+        save_work: Writes it to a file, whole or not at all.
+    """
+
+    facts: CountFacts
+    words: int
+    rare: int
+    uses: int
+    save_work: Callable[[Path], Work[Path]]
+
+
+@contextmanager
 def count_on_cluster(
     counting: Counting, entries: Sequence[Entry], address: str, console: Console, least: int = 1
-) -> tuple[_Frequent, tuple[Source, ...]]:
+) -> Iterator[tuple[CountedTable, tuple[Source, ...]]]:
     """Counts files with the workers of a cluster, which must see the same paths; the table is that of one pass.
 
     The table is divided by a hash of the word. A task joins what all files have of a partition, and leaves out its rare
-    words, so that only the others come together here.
+    words. Other tasks divide what is left by the places of its rows, in whose order the file has them: one such part
+    after another comes here while the table is saved, so that no computer ever holds all of it.
 
     Args:
         counting: How files are read and counted.
@@ -79,6 +107,9 @@ def count_on_cluster(
         address: That of the scheduler, such as "tcp://10.0.0.1:8786"; "local" starts workers here, one per core.
         console: Shows the progress.
         least: Words that occur less often in all files are left out.
+
+    Yields:
+        The table, which can be saved once, within the block; and the sources.
 
     Raises:
         ConfigError: Dask is not installed.
@@ -88,37 +119,53 @@ def count_on_cluster(
         entries = list(map(absolute, entries))
         cores = console.finish(cores_work(client, address))
         shards = list(neighbours(entries, list(map(stored_bytes, entries)), _TASKS_PER_CORE * cores))
-        facts, numbers, joined = _submit(client, counting, shards, least)
-        steps = len(facts) + len(joined)
+        tasks = _submit(client, counting, shards, least)
+        small = (*tasks.facts, *tasks.kept)
 
         def progress() -> Progress:
-            fetched = PARTITIONS - len(joined)
-            return Progress("counting", fetched + sum(future.done() for future in (*facts, *joined)), steps)
+            return Progress("counting", sum(future.done() for future in small), len(small))
 
-        placed: _Placed = console.finish(waited_work(numbers, progress, "counted"))
-        parts: list[_Frequent] = []
-        while joined:
-            parts.append(console.finish(waited_work(joined[0], progress, "counted")))
-            joined.pop(0)
-    rare, uses = sum(part.rare for part in parts), sum(part.uses for part in parts)
-    counts = [part.counts for part in parts]
-    parts.clear()  # a partition is freed when it is joined
-    frequent = _Frequent(console.finish(WordCounts.of_partitions_work(counts)), rare, uses)
-    read = size_text(sum(map(stored_bytes, entries)) - len(entries))
-    console.say(
-        f"Read {read} in {several(len(shards), 'task')}; the slowest took {placed.seconds:,.1f} s, "
-        f"from {printable(placed.file)} on."
-    )
-    return frequent, placed.sources
+        placed: _Placed = console.finish(waited_work(tasks.placed, progress, "counted"))
+        kept: list[_Kept] = [console.finish(waited_work(future, progress, "counted")) for future in tasks.kept]
+        read = size_text(sum(map(stored_bytes, entries)) - len(entries))
+        console.say(
+            f"Read {read} in {several(len(shards), 'task')}; the slowest took {placed.seconds:,.1f} s, "
+            f"from {printable(placed.file)} on."
+        )
+        facts = kept[0].facts  # the same in each partition
+        words, rare, uses = (sum(each) for each in zip(*((one.words, one.rare, one.uses) for one in kept), strict=True))
+
+        def save_work(path: Path) -> Work[Path]:
+            return write_counted_blocks_work(facts, _blocks(tasks.ranges), path)
+
+        yield CountedTable(facts, words, rare, uses, save_work), placed.sources
 
 
-def _submit(
-    client: Client, counting: Counting, shards: Sequence[Sequence[Entry]], least: int
-) -> tuple[list[Future], Future, list[Future]]:
-    """The facts about each shard, the numbers of all sources, and the partitions.
+def _blocks(ranges: list[Future]) -> Iterator[RowBlock]:
+    """The rows of all ranges, one range after another; a block without rows while one is waited for."""
+    while ranges:
+        work = waited_work(ranges[0], partial(Progress, "joining"), "counted")
+        while True:
+            try:
+                next(work)
+            except StopIteration as end:
+                yield end.value
+                break
+            yield NO_ROWS
+        ranges.pop(0)
 
-    No other result is asked for here, so that workers free the tables of the shards as soon as they are joined.
-    """
+
+class _Tasks(NamedTuple):
+    """What is asked for: the facts about each shard and partition, the numbers of all sources, and the rows."""
+
+    facts: list[Future]
+    placed: Future
+    kept: list[Future]
+    ranges: list[Future]
+
+
+def _submit(client: Client, counting: Counting, shards: Sequence[Sequence[Entry]], least: int) -> _Tasks:
+    """Starts all tasks; no other result is asked for here, so that workers free tables as soon as they are divided."""
     counted = client.map(_count, shards, counting=counting, partitions=PARTITIONS, pure=False)
     facts: list[Future] = client.map(_facts, counted, pure=False)
     placed = client.submit(_place, facts, pure=False)
@@ -126,7 +173,13 @@ def _submit(
     for number in range(PARTITIONS):
         parts = client.map(_partition, counted, number=number, pure=False)
         joined.append(client.submit(_join, parts, placed, least, pure=False))
-    return facts, placed, joined
+    kept: list[Future] = client.map(_kept, joined, pure=False)
+    borders = client.submit(_borders, kept, PARTITIONS, pure=False)
+    ranges: list[Future] = []
+    for number in range(PARTITIONS):
+        rows = client.map(_between, joined, borders=borders, number=number, pure=False)
+        ranges.append(client.submit(_sorted, rows, pure=False))
+    return _Tasks(facts, placed, kept, ranges)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +252,50 @@ def _frequent(counts: WordCounts, least: int) -> _Frequent:
     return _Frequent(frequent, len(counts) - len(frequent), int(counts.counts.sum() - frequent.counts.sum()))
 
 
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """What is said of a partition: as in `CountedTable`, with some of the places of its rows, in their order."""
+
+    facts: CountFacts
+    words: int
+    rare: int
+    uses: int
+    places: NDArray[np.int64]
+
+
+def _kept(joined: _Frequent | TokStudioError) -> _Kept | TokStudioError:
+    if isinstance(joined, TokStudioError):
+        return joined
+    places = joined.counts.firsts
+    some = places[np.linspace(0, len(places) - 1, _PLACES).astype(np.int64)] if len(places) else places
+    return _Kept(joined.counts.facts, len(joined.counts), joined.rare, joined.uses, some)
+
+
+def _borders(kept: Sequence[_Kept | TokStudioError], ranges: int) -> list[int]:
+    """Places that divide the rows of all partitions into ranges of about the same size."""
+    places = np.sort(np.concatenate([one.places for one in kept if isinstance(one, _Kept)] or [np.empty(0, np.int64)]))
+    inner = [int(places[len(places) * number // ranges]) if len(places) else 0 for number in range(1, ranges)]
+    return [0, *inner, np.iinfo(np.int64).max]
+
+
+def _between(joined: _Frequent | TokStudioError, borders: Sequence[int], number: int) -> RowBlock | TokStudioError:
+    if isinstance(joined, TokStudioError):
+        return joined
+    return joined.counts.between(borders[number], borders[number + 1])
+
+
+def _sorted(parts: Sequence[RowBlock | TokStudioError]) -> RowBlock | TokStudioError:
+    rows: list[RowBlock] = []
+    for part in parts:
+        if isinstance(part, TokStudioError):
+            return part
+        rows.append(part)
+    try:
+        return sorted_rows(rows)
+    except TokStudioError as error:
+        return error
+
+
 # --- The command `count`: counts the pre-tokens of texts and writes the table, for training later or elsewhere --------
 
 
@@ -206,49 +303,73 @@ def count(arguments: argparse.Namespace, console: Console) -> None:
     """Counts files, here or on a cluster, and writes the table."""
     settings = CountedWith(arguments.pattern, tuple(arguments.special), arguments.documents)
     texts = texts_of(arguments, arguments.files)
-    counting = Counting(settings, texts.reading, texts.encoding)
     out: Path | str = arguments.out
     target = parse_address(out) if isinstance(out, str) else None
     if target is not None:
         console.finish(store_work(target))  # before any work, as far as that can be known
     if "-" in arguments.files:
         raise CorpusError("Standard input cannot be counted: give files. To train on it: tokstudio train -.")
-    least: int = arguments.min_count
-    with plain_reading_errors():
-        folders = list[Folder]()
-        if texts.leave_out or texts.leave_out_lists:
-            part, folders = _count_without(replace(texts, documents=arguments.documents), settings, console)
-            frequent, sources = _frequent(part.counts, least), part.sources
+    with ExitStack() as opened:
+        with plain_reading_errors():
+            folders = list[Folder]()
+            table, sources = _counted(arguments, texts, settings, folders, console, opened)
+        _refuse_nothing(table, arguments.min_count, console)
+        if target is None:
+            console.finish(table.save_work(Path(out)))
         else:
-            entries = console.finish(_entries_work(texts, folders, console))
-            if arguments.dask is not None:
-                frequent, sources = count_on_cluster(counting, entries, arguments.dask, console, least)
-            else:
-                part = console.finish(counting.count_work(entries))
-                frequent, sources = _frequent(part.counts, least), part.sources
-                del part  # with its rare words
-            report_read(sources, console)
-    counts = frequent.counts
-    if not len(counts) and not frequent.rare:
-        raise CorpusError("There are no words in these texts: nothing was written.")
-    if least > 1:
-        rare, uses = several(frequent.rare, "word"), several(frequent.uses, "use")
-        console.say(f"Left out {rare} with fewer than {least:,} uses: {uses} in all.")
-    if not len(counts):
-        raise CorpusError(f"--min-count {least}: every word occurs less often: nothing was written.")
-    if target is None:
-        console.finish(counts.save_work(out))
-    else:
-        with TemporaryFolder() as folder:
-            console.finish(store_work(target, console.finish(counts.save_work(folder / "counts.parquet"))))
+            folder = opened.enter_context(TemporaryFolder())
+            console.finish(store_work(target, console.finish(table.save_work(folder / "counts.parquet"))))
     name = out.name if isinstance(out, Path) else str(target)
     if arguments.json:
-        put(sys.stdout, json.dumps(_as_json(frequent, str(target or out)) | read_as_json(folders, sources)) + "\n")
-    text = sum(total.bytes for total in counts.totals)
+        put(sys.stdout, json.dumps(_as_json(table, str(target or out)) | read_as_json(folders, sources)) + "\n")
+    totals = table.facts.totals
     console.say(
-        f"Counted {several(text, 'byte')} of {several(len(counts.totals), 'source')}: "
-        f"{several(len(counts), 'distinct word')}, in {name}."
+        f"Counted {several(sum(total.bytes for total in totals), 'byte')} of {several(len(totals), 'source')}: "
+        f"{several(table.words, 'distinct word')}, in {name}."
     )
+
+
+def _counted(
+    arguments: argparse.Namespace,
+    texts: TextsToRead,
+    settings: CountedWith,
+    folders: list[Folder],
+    console: Console,
+    opened: ExitStack,
+) -> tuple[CountedTable, tuple[Source, ...]]:
+    """Counts the texts, here or on a cluster, to which `opened` keeps the connection until the table is saved."""
+    least: int = arguments.min_count
+    if texts.leave_out or texts.leave_out_lists:
+        part, read = _count_without(replace(texts, documents=arguments.documents), settings, console)
+        folders += read
+        return _table(part.counts, least), part.sources
+    entries = console.finish(_entries_work(texts, folders, console))
+    counting = Counting(settings, texts.reading, texts.encoding)
+    if arguments.dask is not None:
+        table, sources = opened.enter_context(count_on_cluster(counting, entries, arguments.dask, console, least))
+    else:
+        part = console.finish(counting.count_work(entries))
+        table, sources = _table(part.counts, least), part.sources
+    report_read(sources, console)
+    return table, sources
+
+
+def _table(counts: WordCounts, least: int) -> CountedTable:
+    """The table without its rare words, which are freed."""
+    frequent = _frequent(counts, least)
+    counts = frequent.counts
+    return CountedTable(counts.facts, len(counts), frequent.rare, frequent.uses, counts.save_work)
+
+
+def _refuse_nothing(table: CountedTable, least: int, console: Console) -> None:
+    """Says what was left out; raises CorpusError where nothing is left."""
+    if not table.words and not table.rare:
+        raise CorpusError("There are no words in these texts: nothing was written.")
+    if least > 1:
+        rare, uses = several(table.rare, "word"), several(table.uses, "use")
+        console.say(f"Left out {rare} with fewer than {least:,} uses: {uses} in all.")
+    if not table.words:
+        raise CorpusError(f"--min-count {least}: every word occurs less often: nothing was written.")
 
 
 def _entries_work(texts: TextsToRead, folders: list[Folder], console: Console) -> Work[list[Entry]]:
@@ -275,13 +396,12 @@ def _count_without(texts: TextsToRead, settings: CountedWith, console: Console) 
     return CountedPart(counts, read.corpus.sources), list(read.folders)
 
 
-def _as_json(frequent: _Frequent, out: str) -> dict[str, object]:
-    counts = frequent.counts
+def _as_json(table: CountedTable, out: str) -> dict[str, object]:
     return {
         "file": out,
-        "words": len(counts),
-        "rare_words": frequent.rare,
-        "rare_uses": frequent.uses,
-        "sources": [{"name": one.name, "bytes": one.bytes, "documents": one.documents} for one in counts.totals],
-        "special_tokens": dict(counts.cut_out),
+        "words": table.words,
+        "rare_words": table.rare,
+        "rare_uses": table.uses,
+        "sources": [{"name": one.name, "bytes": one.bytes, "documents": one.documents} for one in table.facts.totals],
+        "special_tokens": dict(table.facts.cut_out),
     }

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +27,12 @@ from tests.core.texts import documents, patient
 from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, WordCounts, count, count_shard, train
 from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
 from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus import counts_file
+from tokstudio.core.corpus.counts_file import NO_ROWS, RowBlock, write_counted_blocks_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.pretokenization import count_words, word_table
+from tokstudio.core.pretokenization.word_counts import sorted_rows
 from tokstudio.core.pretokenization.word_table import Spill
 
 GPT2 = TrainingConfig(vocabulary_size=275, pattern="gpt2")
@@ -85,21 +89,42 @@ def test_partitions_merged_in_any_order_are_the_table_without_the_words_that_are
     merged = [WordCounts.merge(same_words).at_least(least) for same_words in zip(*tables, strict=True)]
     words = [{word for word, *_ in rows_of(one)} for one in merged if len(one)]
     assert sum(map(len, words)) == len(set().union(*words)), "a word is in one partition"
+    places = sorted(order.sample([*range(100), *whole.firsts.tolist()], 3))
     order.shuffle(merged)
-    found = finish(WordCounts.of_partitions_work(merged))
+    found = RowBlock.joined(
+        [
+            sorted_rows([part.between(*places) for part in merged])
+            for places in pairwise([0, *places, np.iinfo(np.int64).max])
+        ]
+    )
     uses = Counter()
     for word, _, number, _ in rows_of(whole) if len(whole) else []:
         uses[word] += number
-    kept = [row for row in (rows_of(whole) if len(whole) else []) if uses[row[0]] >= least]
-    assert (rows_of(found) if len(found) else []) == kept
-    assert found.words.tolist() == sorted_by_first([word for word, *_ in kept])
-    assert (found.totals, found.files, merged) == (whole.totals, whole.files, [])
+    assert block_rows(found) == [row for row in (rows_of(whole) if len(whole) else []) if uses[row[0]] >= least]
+    assert {one.facts.totals for one in merged} == {whole.totals}
 
 
-def sorted_by_first(words):
-    """The number of each word, where words are numbered in the order in which they are first met."""
-    numbers = {}
-    return [numbers.setdefault(word, len(numbers)) for word in words]
+def block_rows(block):
+    """The rows of a block, as `rows_of` gives them."""
+    text, ends = block.text.tobytes(), [0, *block.ends.tolist()]
+    words = [text[start:end] for start, end in pairwise(ends)]
+    return list(zip(words, block.sources.tolist(), block.counts.tolist(), block.firsts.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("group", [1, 7, 40])
+def test_rows_that_come_in_blocks_make_the_same_file(group, tmp_path, monkeypatch):
+    """In blocks of any size, between which is waited."""
+    monkeypatch.setattr(counts_file, "ROWS", group)
+    whole = count(corpus_of("the cat sat on the mat " * 3, "a hat on that cat " * 5, "日本 of the 12 cats"), "gpt2")
+    order = random.Random(group)
+    for _ in range(10):
+        firsts = whole.firsts.tolist()
+        borders = [0, *sorted(order.choices(firsts, k=order.randint(0, len(firsts)))), firsts[-1] + 1]
+        blocks = [whole.between(*between) for between in pairwise(borders)]
+        for _ in range(3):
+            blocks.insert(order.randint(0, len(blocks)), NO_ROWS)
+        file = finish(write_counted_blocks_work(whole.facts, blocks, tmp_path / "blocks.parquet"))
+        assert file.read_bytes() == whole.save(tmp_path / "whole.parquet").read_bytes()
 
 
 @pytest.mark.parametrize(("threads", "pattern"), [(1, r"\w+|\W"), (3, "gpt2")])
@@ -185,7 +210,7 @@ def test_what_cannot_be_counted_or_joined_is_refused():
         with pytest.raises(CorpusError, match=words):
             WordCounts.merge(tables)
     with pytest.raises(CorpusError, match="give each its own number of source and file"):
-        finish(WordCounts.of_partitions_work([one, other]))
+        sorted_rows([one.between(0, 9), other.between(0, 9)])
 
 
 def test_a_table_has_a_row_for_each_word_and_source_in_the_order_of_places():

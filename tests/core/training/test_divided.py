@@ -133,7 +133,7 @@ def merged(parts, order, partitions):
     order.shuffle(tables)
     joined = list(map(WordCounts.merge, zip(*tables, strict=True)))
     order.shuffle(joined)
-    return finish(WordCounts.of_partitions_work(joined))
+    return replace(WordCounts.merge(joined), totals=joined[0].totals, cut_out=joined[0].cut_out)  # each has all of them
 
 
 def recounted(rows, config: TrainingConfig, weights):

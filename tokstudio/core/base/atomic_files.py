@@ -203,7 +203,7 @@ def _copy(pieces: Iterable[bytes], file: BinaryIO, total: int) -> Work[None]:
     for piece in pieces:
         file.write(piece)
         done += len(piece)
-        if done - reported >= _PIECE:
+        if not piece or done - reported >= _PIECE:  # an empty one says that the next is not there yet
             reported = done
             yield Progress("writing", min(done, total), total)
 

@@ -13,12 +13,14 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from itertools import islice
 from numbers import Integral
 from pathlib import Path
 from reprlib import repr as shortened
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,7 @@ from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
+from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
@@ -243,7 +246,7 @@ LARGEST_COUNT = 1 << 62
 _KEY = b"tokstudio"
 _KIND = "word counts"
 _VERSION = 1
-_ROWS = 1 << 18  # in a row group
+ROWS = 1 << 18  # in a row group
 _MOST_SOURCES = 1 << 20
 _LARGEST_METADATA = 1 << 28
 
@@ -255,6 +258,46 @@ class SourceTotals:
     name: str
     bytes: int  # bytes of text, with special tokens
     documents: int
+
+
+@dataclass(frozen=True)
+class CountFacts:
+    """What a file says of all its rows: sources, how they were counted, how often each special token was cut out."""
+
+    totals: tuple[SourceTotals, ...]
+    settings: CountedWith
+    cut_out: Mapping[str, int]
+
+
+class RowBlock(NamedTuple):
+    """Some rows: their words one after another and the end of each, and the other columns, as in `CountedRows`."""
+
+    text: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+    sources: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+
+    def part(self, first: int, last: int) -> RowBlock:
+        """Some of these rows."""
+        start = int(self.ends[first - 1]) if first else 0
+        stop = int(self.ends[last - 1]) if last else 0
+        here = slice(first, last)
+        ends = self.ends[here] - start
+        return RowBlock(self.text[start:stop], ends, self.sources[here], self.counts[here], self.firsts[here])
+
+    @classmethod
+    def joined(cls, blocks: Sequence[RowBlock]) -> RowBlock:
+        """The rows of several blocks, at least one, in this order."""
+        before = np.cumsum([0, *(len(block.text) for block in blocks)])
+        ends = [block.ends + shift for block, shift in zip(blocks, before, strict=False)]
+        text, _, *others = (np.concatenate(each) for each in zip(*blocks, strict=True))
+        return cls(text, np.concatenate(ends), *others)
+
+
+NO_ROWS = RowBlock(
+    np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int64)
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,27 +323,44 @@ class CountedRows:
     cut_out: Mapping[str, int]
     words: NDArray[np.int32] | None = None
 
-    def texts(self) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
-        """The words of some rows at a time, one after another, and the end of each."""
+    @property
+    def facts(self) -> CountFacts:
+        """What is true of all rows."""
+        return CountFacts(self.totals, self.settings, self.cut_out)
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """The rows in their order, some at a time."""
         if self.words is None:
-            for first in range(0, len(self.ends), _ROWS):
-                ends, start = self.ends[first : first + _ROWS], int(self.ends[first - 1]) if first else 0
-                yield self.data[start : int(ends[-1])], ends - start
+            for first in range(0, len(self.ends), ROWS):
+                ends, start = self.ends[first : first + ROWS], int(self.ends[first - 1]) if first else 0
+                here = slice(first, first + ROWS)
+                text = self.data[start : int(ends[-1])]
+                yield RowBlock(text, ends - start, self.sources[here], self.counts[here], self.firsts[here])
             return
         from tokstudio.core.kernels.words import gather
 
         data, offsets = read_only(self.data), read_only(np.concatenate([[0], self.ends]))
-        for first in range(0, len(self.words), _ROWS):
-            words = self.words[first : first + _ROWS].astype(np.int64)
+        for first in range(0, len(self.words), ROWS):
+            here = slice(first, first + ROWS)
+            words = self.words[here].astype(np.int64)
             ends = np.empty(len(words), np.int64)
             text = np.empty(int((offsets[words + 1] - offsets[words]).sum()), np.uint8)
             gather(data, offsets, read_only(words), text, ends, 0, len(words))
-            yield text, ends
+            yield RowBlock(text, ends, self.sources[here], self.counts[here], self.firsts[here])
 
 
 def write_counted_rows_work(rows: CountedRows, path: Path) -> Work[Path]:
     """Writes a file of counted words, whole or not at all; raises FormatError where it cannot be written."""
-    return (yield from write_files({path: _pieces(rows)}))[0]
+    return (yield from write_files({path: _pieces(rows.facts, rows.blocks(), _RowsHash())}))[0]
+
+
+def write_counted_blocks_work(facts: CountFacts, blocks: Iterable[RowBlock], path: Path) -> Work[Path]:
+    """Does the same with rows that come in blocks of any size, of which it holds few; they are in the order of places.
+
+    A block without rows says that the next one is not there yet.
+    """
+    with TemporaryFolder() as folder, _FiledHash(folder) as digest:
+        return (yield from write_files({path: _pieces(facts, _grouped(blocks), digest)}))[0]
 
 
 def is_counts_file(path: Path) -> bool:
@@ -387,8 +447,8 @@ def _words_work(rows: CountedRows, here: NDArray[np.int64]) -> Work[tuple[NDArra
     lengths = rows.ends[here] - starts
     ends = np.cumsum(lengths, dtype=np.int64)
     shifts, data, begin = starts - (ends - lengths), np.empty(int(ends[-1]), np.uint8), 0
-    for first in range(0, len(here), _ROWS):
-        some = slice(first, first + _ROWS)
+    for first in range(0, len(here), ROWS):
+        some = slice(first, first + ROWS)
         end = int(ends[some][-1])
         data[begin:end] = rows.data[np.repeat(shifts[some], lengths[some]) + np.arange(begin, end)]
         begin = end
@@ -396,32 +456,50 @@ def _words_work(rows: CountedRows, here: NDArray[np.int64]) -> Work[tuple[NDArra
     return data, ends
 
 
-def _pieces(rows: CountedRows) -> Iterator[bytes]:
+def _grouped(blocks: Iterable[RowBlock]) -> Iterator[RowBlock]:
+    """The same rows in blocks of as many as are in a group of the file; blocks without rows are passed on."""
+    waiting, rows = list[RowBlock](), 0
+    for block in blocks:
+        waiting.append(block)
+        rows += len(block.ends)
+        if not len(block.ends):
+            yield waiting.pop()
+        elif rows >= ROWS:
+            whole = RowBlock.joined(waiting)
+            for first in range(0, rows - rows % ROWS, ROWS):
+                yield whole.part(first, first + ROWS)
+            waiting, rows = [whole.part(rows - rows % ROWS, rows)], rows % ROWS
+    if rows:
+        yield RowBlock.joined(waiting)
+
+
+def _pieces(facts: CountFacts, blocks: Iterable[RowBlock], digest: _RowsHash) -> Iterator[bytes]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    facts = {
-        "kind": _KIND,
-        "version": _VERSION,
-        "pattern": rows.settings.pattern,
-        "special_tokens": list(rows.settings.special_tokens),
-        "documents": rows.settings.documents,
-        "sources": [{"name": one.name, "bytes": one.bytes, "documents": one.documents} for one in rows.totals],
-        "cut_out": dict(sorted(rows.cut_out.items())),
-        "versions": {"tokstudio": __version__, "pyarrow": pa.__version__},
-        "sha256": _sha256(rows),
-    }
     sink = _Sink()
     schema = _schema()
     with pq.ParquetWriter(sink, schema, compression="zstd", use_dictionary=False, store_schema=False) as writer:
-        for number, (text, ends) in enumerate(rows.texts()):
-            here = slice(number * _ROWS, (number + 1) * _ROWS)
-            buffers = [None, pa.py_buffer(np.concatenate([[0], ends])), pa.py_buffer(text)]
-            words = pa.Array.from_buffers(pa.large_binary(), len(ends), buffers)
-            columns = [words.cast(pa.binary()), rows.sources[here], rows.counts[here], rows.firsts[here]]
-            writer.write_table(pa.table(columns, schema=schema))
+        for block in blocks:
+            if len(block.ends):
+                digest.add(block)
+                buffers = [None, pa.py_buffer(np.concatenate([[0], block.ends])), pa.py_buffer(block.text)]
+                words = pa.Array.from_buffers(pa.large_binary(), len(block.ends), buffers)
+                columns = [words.cast(pa.binary()), block.sources, block.counts, block.firsts]
+                writer.write_table(pa.table(columns, schema=schema))
             yield sink.taken()
-        writer.add_key_value_metadata({_KEY: json.dumps(facts, sort_keys=True).encode()})
+        about = {
+            "kind": _KIND,
+            "version": _VERSION,
+            "pattern": facts.settings.pattern,
+            "special_tokens": list(facts.settings.special_tokens),
+            "documents": facts.settings.documents,
+            "sources": [{"name": one.name, "bytes": one.bytes, "documents": one.documents} for one in facts.totals],
+            "cut_out": dict(sorted(facts.cut_out.items())),
+            "versions": {"tokstudio": __version__, "pyarrow": pa.__version__},
+            "sha256": digest.hexdigest(),
+        }
+        writer.add_key_value_metadata({_KEY: json.dumps(about, sort_keys=True).encode()})
     yield sink.taken()
 
 
@@ -460,15 +538,58 @@ class _Sink:
         return b"".join(parts)
 
 
+class _RowsHash:
+    """The hash of the words of all rows one after another, of their ends, and of the other columns.
+
+    The columns come after all words, so they are kept until then: here in memory, of which rows of one table take none.
+    """
+
+    def __init__(self) -> None:
+        self._digest, self._size = hashlib.sha256(), 0
+        self._columns: list[list[NDArray[Any]]] = [[], [], [], []]
+
+    def add(self, block: RowBlock) -> None:
+        """Adds rows."""
+        self._digest.update(block.text.data)
+        columns = (block.ends + self._size, "<i8"), (block.sources, "<i4"), (block.counts, "<i8"), (block.firsts, "<i8")
+        for number, (column, kind) in enumerate(columns):
+            self._keep(number, np.ascontiguousarray(column.astype(kind, copy=False)))
+        self._size += len(block.text)
+
+    def hexdigest(self) -> str:
+        """The hash of all that was added; ends it."""
+        for number in range(len(self._columns)):
+            for piece in self._kept(number):
+                self._digest.update(piece)
+        return self._digest.hexdigest()
+
+    def _keep(self, number: int, column: NDArray[Any]) -> None:
+        self._columns[number].append(column)
+
+    def _kept(self, number: int) -> Iterator[memoryview | bytes]:
+        return (column.data for column in self._columns[number])
+
+
+class _FiledHash(_RowsHash, ExitStack):
+    """The same with the columns in files of a folder, 28 bytes for each row."""
+
+    def __init__(self, folder: Path) -> None:
+        _RowsHash.__init__(self)
+        ExitStack.__init__(self)
+        self._files = [self.enter_context((folder / f"{number}").open("w+b")) for number in range(len(self._columns))]
+
+    def _keep(self, number: int, column: NDArray[Any]) -> None:
+        self._files[number].write(column.data)
+
+    def _kept(self, number: int) -> Iterator[memoryview | bytes]:
+        self._files[number].seek(0)
+        return iter(partial(self._files[number].read, _PIECE), b"")
+
+
 def _sha256(rows: CountedRows) -> str:
-    """The hash of the words of all rows one after another, of their ends, and of the other columns."""
-    digest, ends, before = hashlib.sha256(), np.empty(len(rows.counts), np.int64), 0
-    for number, (text, some) in enumerate(rows.texts()):
-        digest.update(text.data)
-        ends[number * _ROWS : (number + 1) * _ROWS] = some + before
-        before += len(text)
-    for array, kind in ((ends, "<i8"), (rows.sources, "<i4"), (rows.counts, "<i8"), (rows.firsts, "<i8")):
-        digest.update(np.ascontiguousarray(array.astype(kind, copy=False)).data)
+    digest = _RowsHash()
+    for block in rows.blocks():
+        digest.add(block)
     return digest.hexdigest()
 
 

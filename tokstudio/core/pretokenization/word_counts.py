@@ -20,9 +20,9 @@ from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.corpus.counts_file import CountedRows, SourceTotals, write_counted_rows_work
+from tokstudio.core.corpus.counts_file import CountedRows, CountFacts, RowBlock, SourceTotals, write_counted_rows_work
 from tokstudio.core.corpus.source import CountedWith
-from tokstudio.core.pretokenization.word_table import Joined, Partitions, Rows, TableBuilder, TablePart, sorted_work
+from tokstudio.core.pretokenization.word_table import Joined, Partitions, Rows, TableBuilder, TablePart
 from tokstudio.core.text.utf8 import AnyPath
 
 FILE = 1 << 40  # places from the beginning of one file to that of the next
@@ -95,6 +95,11 @@ class WordCounts:
         arrays = self.data, self.ends, self.words, self.sources, self.counts, self.firsts
         return object.__sizeof__(self) + sum(array.nbytes for array in arrays)
 
+    @property
+    def facts(self) -> CountFacts:
+        """What its file says of all rows."""
+        return CountFacts(self.totals, self.settings, dict(self.cut_out))
+
     def weighted(self, weights: Sequence[int]) -> Sequences:
         """The words with their counts times the weight of each source, in the order of first occurrence.
 
@@ -153,7 +158,7 @@ class WordCounts:
         )
 
     def divided(self, partitions: int) -> list[WordCounts]:
-        """Divides the table by a hash of the word, the same for any table; `of_partitions_work` undoes this.
+        """Divides the table by a hash of the word, the same for any table; the totals of each part stay those of all.
 
         The tables of the parts of a corpus can so be merged by partition, each with all that is counted of its words.
         """
@@ -164,13 +169,16 @@ class WordCounts:
             tables.append(replace(self, **Joined(words, offsets[1:], *rows)._asdict()))
         return tables
 
-    @classmethod
-    def of_partitions_work(cls, partitions: list[WordCounts]) -> Work[WordCounts]:
-        """Joins the partitions of one table, in bounded pieces; empties the list, to free its memory."""
-        first, tables = partitions[0], list[TablePart]()
-        while partitions:
-            tables.append(_table_of(partitions.pop()))
-        return replace(first, **(yield from _joined_work(sorted_work(tables)))._asdict())
+    def between(self, first: int, last: int) -> RowBlock:
+        """The rows with places from `first` to before `last`, copied."""
+        from tokstudio.core.kernels.words import gather
+
+        here = slice(*np.searchsorted(self.firsts, (first, last)).tolist())
+        words, offsets = self.words[here].astype(np.int64), np.concatenate([[0], self.ends])
+        ends = np.empty(len(words), np.int64)
+        text = np.empty(int((offsets[words + 1] - offsets[words]).sum()), np.uint8)
+        gather(read_only(self.data), read_only(offsets), read_only(words), text, ends, 0, len(words))
+        return RowBlock(text, ends, self.sources[here].copy(), self.counts[here].copy(), self.firsts[here].copy())
 
     def save(self, path: AnyPath) -> Path:
         """Writes the table to a Parquet file; raises FormatError where it cannot be written."""
@@ -178,17 +186,8 @@ class WordCounts:
 
     def save_work(self, path: AnyPath) -> Work[Path]:
         """Does the same as `save` in bounded pieces."""
-        content = CountedRows(
-            self.data,
-            self.ends,
-            self.sources,
-            self.counts,
-            self.firsts,
-            self.totals,
-            self.settings,
-            dict(self.cut_out),
-            self.words,
-        )
+        arrays = self.data, self.ends, self.sources, self.counts, self.firsts
+        content = CountedRows(*arrays, self.totals, self.settings, dict(self.cut_out), self.words)
         return (yield from write_counted_rows_work(content, Path(path)))
 
     @classmethod
@@ -214,7 +213,8 @@ class WordCounts:
         cut_out = Counter[str]()
         for part in parts:
             cut_out.update(dict(part.cut_out))
-        joined = yield from _joined_work(builder.joined_work())
+        joined = yield from builder.joined_work()
+        _refuse_equal(joined.firsts)
         files = max(part.files for part in parts)
         return cls(*joined, tuple(totals), parts[0].settings, tuple(sorted(cut_out.items())), files)
 
@@ -228,12 +228,23 @@ def _added(parts: Sequence[SourceTotals]) -> SourceTotals:
     return SourceTotals(name, sum(part.bytes for part in parts), sum(part.documents for part in parts))
 
 
-def _joined_work(work: Work[Joined]) -> Work[Joined]:
-    """The rows that a work joins, of which no two may have the same place."""
-    joined = yield from work
-    if not np.all(joined.firsts[1:] > joined.firsts[:-1]):
+def sorted_rows(blocks: Sequence[RowBlock]) -> RowBlock:
+    """The rows of several blocks, at least one, in the order of places; raises CorpusError where two have the same."""
+    from tokstudio.core.kernels.words import gather
+
+    rows = RowBlock.joined(blocks)
+    order = np.argsort(rows.firsts, kind="stable")
+    text, ends = np.empty_like(rows.text), np.empty_like(rows.ends)
+    offsets = np.concatenate([[0], rows.ends])
+    gather(read_only(rows.text), read_only(offsets), read_only(order), text, ends, 0, len(order))
+    firsts = rows.firsts.take(order)
+    _refuse_equal(firsts)
+    return RowBlock(text, ends, rows.sources.take(order), rows.counts.take(order), firsts)
+
+
+def _refuse_equal(firsts: NDArray[np.int64]) -> None:
+    if not np.all(firsts[1:] > firsts[:-1]):
         raise CorpusError("Two tables have words of the same file: give each its own number of source and file.")
-    return joined
 
 
 def _table_of(table: WordCounts) -> TablePart:
