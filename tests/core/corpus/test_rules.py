@@ -64,14 +64,15 @@ def _by_line(sources: tuple[list[bytes], ...], finds: Callable[[bytes], bool]) -
     }
 
 
-@pytest.fixture(params=[(1 << 20, 1 << 15), (32, 3)], ids=["large pieces", "small pieces"])
-def _pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text is cut within most documents, and some pieces hold several whole ones."""
     for each in (module, rules):
-        monkeypatch.setattr(each, "PIECE", request.param[0])
-        monkeypatch.setattr(each, "LINES", request.param[1])
+        monkeypatch.setattr(each, "PIECE", 32)
+        monkeypatch.setattr(each, "LINES", 3)
 
 
-pytestmark = pytest.mark.usefixtures("_pieces")
+in_small_pieces = pytest.mark.usefixtures("_small_pieces")
 
 _SPACES = ["", " ", "\t", "\r", "\u3000", "\xa0", "\x85", "\u2028", "\x1c", "\u200a", "\u200b"]
 _WORDS = ["the repeated line of boilerplate", "another line that is repeated", "short", "日本語の長い行です。", "x"]
@@ -88,6 +89,7 @@ _document = st.lists(_bytes_of_lines, max_size=5).map(b"\n".join)
 _sources = st.lists(st.lists(_document, max_size=6), min_size=1, max_size=3).map(tuple)
 
 
+@in_small_pieces
 @given(_sources)
 def test_repeated_lines_are_all_but_the_first(sources: tuple[list[bytes], ...]) -> None:
     counts = Counter(_raw(line) for texts in sources for text in texts for line in _lines(text))
@@ -108,6 +110,7 @@ def test_repeated_lines_are_all_but_the_first(sources: tuple[list[bytes], ...]) 
     assert [part.tolist() for part in finish(repeated_bytes_work(corpus))] == sizes
 
 
+@in_small_pieces
 @given(_sources)
 def test_duplicates_are_all_but_the_first(sources: tuple[list[bytes], ...]) -> None:
     seen: set[bytes] = {b""}
@@ -169,6 +172,7 @@ def _line_with_runs(draw: st.DrawFn) -> bytes:
     ).encode()
 
 
+@in_small_pieces
 @given(st.lists(st.lists(_line_with_runs(), min_size=1, max_size=4).map(b"\n".join), max_size=4))
 def test_blobs(texts: list[bytes]) -> None:
     marks = finish(marks_work(_corpus(texts), "blobs"))
@@ -188,6 +192,7 @@ def _repeats(line: bytes) -> bool:
 _unit = st.text("ab-。é ", min_size=1, max_size=9)
 
 
+@in_small_pieces
 @given(
     st.lists(
         st.builds(
@@ -204,6 +209,7 @@ def test_repetition(lines: list[bytes]) -> None:
     assert _as_found(finish(marks_work(_corpus([text]), "repetition")), ([text],)) == _by_line(([text],), _repeats)
 
 
+@in_small_pieces
 def test_repetition_looks_at_the_first_64_kib_of_a_line() -> None:
     same, other = "ab" * (1 << 15), random.Random(1).randbytes(1 << 15).hex()
     texts = [(same + other).encode(), (other + same).encode()]
@@ -225,6 +231,7 @@ def _misread(text: str) -> str:
     )
 
 
+@in_small_pieces
 @given(
     st.lists(
         st.text("é’日😀aÃÂ» €\x81", max_size=6).flatmap(lambda text: st.sampled_from([text, _misread(text)])),
@@ -249,6 +256,7 @@ def test_mojibake_of_cp1252_is_found_and_its_source_is_not() -> None:
     assert marks.document.tolist() == [0, 1, 2]
 
 
+@in_small_pieces
 @given(st.binary(max_size=60) | st.text("a\t\r\v\x00\x1b\x7f\x80\x85\x9f\xa0\ufffd\n", max_size=30).map(str.encode))
 def test_control(text: bytes) -> None:
     def finds(line: bytes) -> bool:
@@ -262,6 +270,7 @@ _MARKUP = re.compile(
 )
 
 
+@in_small_pieces
 @given(
     st.lists(
         st.sampled_from(["<", ">", "/", "p", "a1", " ", "&", "#", ";", "!", "text", "amp", "x" * 31, "\n", "é"]),
@@ -278,6 +287,7 @@ def test_markup(text: str) -> None:
     assert _as_found(finish(marks_work(_corpus([raw]), "markup")), ([raw],)) == _by_line(([raw],), finds)
 
 
+@in_small_pieces
 @given(st.lists(st.lists(st.text("abcdefgжщ日本ไทย1 \n", max_size=40), max_size=3), min_size=1, max_size=2))
 def test_rare_script(texts: list[list[str]]) -> None:
     sources = tuple([text.encode() for text in each] for each in texts)
