@@ -399,16 +399,35 @@ def test_a_narrow_table_cuts_off_nothing_but_the_end_of_a_long_name(qtbot, three
     assert False in cut, "what the runs achieve comes before the end of a long name"
 
 
+def test_numbers_give_way_to_usual_names_of_runs(qtbot, three, session):
+    """At the width of the pane in a window of 1440 x 900 and of 1024 x 640."""
+    view = table(three)
+
+    def shown(width, names):
+        for run, name in zip(session.runs.all, names, strict=True):
+            session.runs.rename(run, name)
+        view.window().resize(width, 400)
+        room = view.fontMetrics().horizontalAdvance(max(names, key=len)) + 16
+        qtbot.waitUntil(lambda: view.viewport().width() < width and view.columnWidth(NAME) > room, timeout=PATIENCE)
+        assert view.horizontalHeader().length() <= view.viewport().width()
+        return {column for column in (CORPUS, VOCABULARY, MERGES, RATIO) if not view.isColumnHidden(column)}
+
+    names = ("Run 1", "Run 2 (part)", "Run 3 (with pre-tokens)")
+    assert shown(660, names) >= {VOCABULARY, MERGES, RATIO}
+    assert shown(420, ("Run 1", "Run 2", "Run 3")) >= {VOCABULARY, CORPUS, RATIO}
+    assert shown(420, names) == {VOCABULARY, RATIO}
+
+
 def test_names_and_numbers_come_before_other_columns(qtbot, three, session):
     view = table(three)
     view.window().resize(400, 400)
     qtbot.waitUntil(lambda: view.viewport().width() < 400)
-    assert not view.isColumnHidden(CORPUS)
+    assert not view.isColumnHidden(VOCABULARY)
     session.runs.rename(session.runs.all[0], name := "English and Spanish news of the years 2019 to 2024, 32k")
     QApplication.processEvents()
-    # It is shortened in its column, and removes no other.
+    # Its end is shortened, and removes no other.
     assert view.columnWidth(NAME) < view.fontMetrics().horizontalAdvance(name)
-    assert not view.isColumnHidden(CORPUS)
+    assert not view.isColumnHidden(VOCABULARY)
     assert not view.isColumnHidden(RATIO)
     session.training.set_settings(Settings(1_000_000))
     view.window().resize(1900, 400)

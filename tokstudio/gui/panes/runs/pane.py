@@ -120,6 +120,7 @@ class TextButton(QToolButton):
 # --- The table of runs: chooses the columns that fit, and emits signals for its keys ----------------------------------
 
 _CHOOSABLE = [number for number, column in enumerate(COLUMNS) if column.widest]
+_USUAL_NAME = "Run 12 (with pre-tokens)"
 _YIELDING = sorted(_CHOOSABLE, key=lambda number: -COLUMNS[number].yields)  # the tool tip of a row has all of them
 
 
@@ -177,10 +178,11 @@ class RunTable(Fitting, ReadOnlyTable):
             self.fit()
 
     def fit(self) -> None:
-        """Hides the columns that do not fit, and gives the remaining width to the names."""
+        """Hides the columns that do not fit beside the names, and gives the remaining width to the names."""
         header, usual = self.horizontalHeader(), self._width_of("Run 12")
-        # A long name removes no column: it is shortened, and takes the width that is left.
-        self.setColumnWidth(NAME, usual)
+        # The end of a name that is longer than usual ones removes no column.
+        wanted = min(self._widths[NAME], self._width_of(_USUAL_NAME))
+        self.setColumnWidth(NAME, max(usual, wanted))
         for column in _CHOOSABLE:
             sample = self._width_of(COLUMNS[column].widest)
             is_text = COLUMNS[column].alignment == LEFT
