@@ -213,6 +213,7 @@ def test_figures_of_a_tokenizer_whose_library_encodes_equal_a_recount(by_library
     assert np.isnan(here.tokens["emitted"]).all()
     origin = here.origin(int(here.tokens["uses"].argmax()))
     assert origin.made is None
+    assert origin.why_not_made == "How often it was made does not follow from the merges of this tokenizer."
     assert origin.documents[0].place == f"Pasted text, document {len(texts)}"
 
 
@@ -241,11 +242,17 @@ def test_what_picky_bpe_emits_equals_a_replay(texts, threshold, by_words, others
         on = Counter()
         recount.encode(word, at, on)
         total += on
-    here = explore(Corpus.from_texts([*others, *others]), earlier).tokens
+    exploration = explore(Corpus.from_texts([*others, *others]), earlier)
+    here, origins = exploration.tokens, data.draw(st.sets(st.sampled_from(earlier.tokens.ids().tolist()), max_size=2))
     for token in earlier.tokens.ids().tolist():
         uses = int(here["uses"][token])
         made = uses + total[earlier.tokens[token]]
         assert close(float(here["emitted"][token]), uses / made if made else math.nan), token
+        if token in origins:
+            origin = exploration.origin(token)
+            assert (origin.made, origin.made_by_source) == (made, None)
+            assert all(each.made is None for each in origin.documents)
+            assert origin.why_not_made.startswith("Picky BPE removes tokens again")
 
 
 def test_work_can_be_cancelled_and_asked_for_again():

@@ -48,9 +48,10 @@ class Dispersion:
     # Gries (2008): half the sum over pieces of |s - v|, for the share s of a piece in all tokens and v in the uses
     dp: NDArray[np.float64]
     dp_norm: NDArray[np.float64]  # Egbert (2020): dp / (1 - least s of the pieces with the token)
-    # uses / times made while the text was encoded. NaN for all where the merges do not tell: another library encodes,
-    # or text has, or several merges make, what a merge makes; with Picky BPE for tokens that are removed again.
-    emitted: NDArray[np.float64]
+    # How often it was made while the text was encoded. NaN for all where the merges do not tell: another library
+    # encodes, or text has, or several merges make, what a merge makes; with Picky BPE for tokens removed again.
+    made: NDArray[np.float64]
+    emitted: NDArray[np.float64]  # uses / times made
 
 
 def dispersion_work(text: CorpusTokens, found: UsesByDocument) -> Work[Dispersion]:
@@ -96,6 +97,7 @@ def dispersion_work(text: CorpusTokens, found: UsesByDocument) -> Work[Dispersio
         bunched=_divided(expected, ranges),
         dp=dp,
         dp_norm=np.minimum(_divided(dp, 1 - least), 1),
+        made=made,
         emitted=_divided(uses, made),
     )
 

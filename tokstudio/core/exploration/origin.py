@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from math import isnan
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,8 +16,14 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import document_place
 from tokstudio.core.exploration.corpus_tokens import CorpusTokens, Ids, token_lengths
 from tokstudio.core.exploration.dispersion import DOCUMENT_UNIT, Dispersion, times_within
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 FIRST_DOCUMENTS = 10
+_WHY_NOT = "How often it was made does not follow from the merges of this tokenizer."
+_WHY_NOT_IN_PICKY = (
+    "Picky BPE removes tokens again, so how often one was made is counted for the whole text, "
+    "not for a source or a document."
+)
 BARS = 1_000  # parts of a corpus that a bar code tells apart
 
 
@@ -38,8 +46,9 @@ class TokenOrigin:
     token: int
     uses: int  # at the playhead
     # How often its pair was merged while the text was encoded: its uses when it was made. None where that does not
-    # follow from the merges.
+    # follow from the merges. With Picky BPE it is known for the whole text alone.
     made: int | None
+    why_not_made: str  # a sentence, where it is not known of the text, or of its sources and documents; else ""
     uses_by_source: NDArray[np.int64]  # [sources]
     made_by_source: NDArray[np.int64] | None  # [sources]
     documents: tuple[DocumentUses, ...]  # those with most uses, at most ten, and with `made` where there is no use
@@ -76,6 +85,11 @@ def origin_work(text: CorpusTokens, measured: Dispersion, token: int) -> Work[To
     if within is not None:
         is_part = np.count_nonzero(within) > 1 or within[token] != 1
         made = (yield from text.sums_work(within, text.ends)) if is_part else uses
+    in_all, why_not = None if made is None else int(made.sum()), ""
+    if made is None:
+        is_picky = isinstance(tokenizer, Tokenizer) and tokenizer.library is None and tokenizer.removals is not None
+        why_not = _WHY_NOT_IN_PICKY if is_picky else _WHY_NOT
+        in_all = None if isnan(measured.made[token]) else int(measured.made[token])
     by = uses if measured.uses[token] or made is None else made
     total = int(uses.sum())
     borders = np.cumsum([0, *(source.documents for source in corpus.sources)])
@@ -87,7 +101,8 @@ def origin_work(text: CorpusTokens, measured: Dispersion, token: int) -> Work[To
     return TokenOrigin(
         token=token,
         uses=total,
-        made=None if made is None else int(made.sum()),
+        made=in_all,
+        why_not_made=why_not,
         uses_by_source=_by_source(uses, borders),
         made_by_source=None if made is None else _by_source(made, borders),
         documents=documents,

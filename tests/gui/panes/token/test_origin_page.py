@@ -17,7 +17,7 @@ from tokstudio.core.base.progress import Progress
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.panes.token import origin_page
-from tokstudio.gui.panes.token.origin_page import PLACE, USES
+from tokstudio.gui.panes.token.origin_page import MADE, PLACE, USES
 from tokstudio.gui.panes.token.pane import TokenPane
 
 PLAIN = [f"the cat {number} sat on the mat and the rat" for number in range(40)]
@@ -72,6 +72,18 @@ def test_figures_of_a_token_are_those_of_a_recount(qtbot, session, page):
     session.view.look_at(ord("z"))
     settle(qtbot, page)
     assert column_texts(page.rows, USES)[0] == str("".join(ODD).count("z"))
+
+
+def test_where_a_token_of_picky_bpe_was_made_is_counted_for_the_whole_text_and_that_is_said(
+    qtbot, session, page, make_run
+):
+    make_run(vocabulary_size=300, pattern="gpt2", algorithm="picky", threshold=0.9)
+    look_at(qtbot, session, page, b" zorb")
+    qtbot.waitUntil(lambda: set(column_texts(page.rows, MADE)[1:]) == {"–"}, timeout=PATIENCE)
+    assert column_texts(page.rows, MADE)[0] == str(sum(text.count(" zorb") for text in ODD))
+    tips = [page.rows.index(row, MADE).data(Qt.ItemDataRole.ToolTipRole) or "" for row in (0, 1)]
+    assert tips[0] == ""
+    assert "Picky BPE removes tokens again, so how often one was made is counted for the whole text" in tips[1]
 
 
 def test_a_document_is_opened_from_the_table_and_the_bar_code(qtbot, session, page):

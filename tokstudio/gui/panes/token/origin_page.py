@@ -122,11 +122,12 @@ class OriginRows(TableModel):
         super().__init__(parent)
         self._theme = theme
         self.rows: list[_Row] = []
+        self._why_not_made = ""
 
-    def show(self, rows: list[_Row]) -> None:
-        """Shows other rows."""
+    def show(self, rows: list[_Row], why_not_made: str = "") -> None:
+        """Shows other rows; the sentence says why some have no *Made*."""
         self.beginResetModel()
-        self.rows = rows
+        self.rows, self._why_not_made = rows, why_not_made
         self.endResetModel()
 
     def count(self) -> int:
@@ -143,6 +144,8 @@ class OriginRows(TableModel):
 
     def tip(self, row: int, column: int) -> str:
         each = self.rows[row]
+        if column == MADE and each.made is None:
+            return self._why_not_made
         opens = "\nEnter, or a double click, opens it in the Text pane." if each.kind == _DOCUMENT else ""
         return f"{each.name}{opens}" if column == PLACE else ""
 
@@ -341,7 +344,7 @@ class OriginPage(QWidget):
         )
         sizes = np.cumsum([len(source.data) for source in sources])
         self.bars.show_bars(origin.bars, (sizes[:-1] / max(1, sizes[-1])).tolist() if len(sizes) > 1 else ())
-        self.rows.show(_rows_of(answer))
+        self.rows.show(_rows_of(answer), origin.why_not_made)
         first = next((at for at, each in enumerate(self.rows.rows) if each.kind == _DOCUMENT), -1)
         if first >= 0:
             self.table.setCurrentIndex(self.rows.index(first, 0))
