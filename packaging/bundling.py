@@ -1,7 +1,7 @@
 """The commands of `dev.py` that make and try packages: `bundle`, `smoke` and `deb`.
 
-Needs the standard library alone. What goes into the bundle is said in `bundle/tokstudio.spec`, into the Debian package
-in `debian.py`, and what is tried with the bundle in `smoke.py`.
+Needs the standard library alone. What goes into the bundle is said in `bundle/tokstudio.spec` and `shrinking.py`, into
+the Debian package in `debian.py`, and what is tried with the bundle in `smoke.py`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -14,6 +14,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import shrinking
 from system import ROOT, SetupError, apt_command, has_apt, install_packages, is_root, run_quietly, run_visibly, say
 
 LOCK = ROOT / "packaging" / "requirements-bundle.lock"
@@ -23,8 +24,6 @@ BUNDLE = ROOT / "dist" / "tokstudio"
 KEY = ROOT / "dist" / "tokstudio.key"
 # What the X part of the smoke test starts, and Debian's packages that hold it.
 X_PROGRAMS = {"Xvfb": "xvfb", "openbox": "openbox", "xdotool": "xdotool"}
-# Those that numpy's wheel was mended by could not be loaded afterwards.
-_LEFT_WHOLE = "numpy.libs"
 
 
 def bundle_program() -> Path:
@@ -66,7 +65,7 @@ def make_bundle(python: Path, environment_key: str) -> None:
     run_quietly(icons, "The icons could not be drawn.", {"QT_QPA_PLATFORM": "offscreen"})
     options = ["-y", "--log-level", "WARN", "--distpath", str(BUNDLE.parent), "--workpath", str(BUILD / "pyinstaller")]
     run_quietly([str(python), "-m", "PyInstaller", *options, str(SPEC)], "The bundle could not be built.")
-    strip_symbols()
+    shrinking.shrink(BUNDLE)
     compile_loops()
     KEY.write_text(key, encoding="utf-8")
     say(f"{BUNDLE}: {folder_size(BUNDLE) / 1e6:,.0f} MB")
@@ -94,16 +93,6 @@ def require_linker() -> None:
     if not has_apt() or not is_root():
         raise SetupError(f"The bundle needs {' and '.join(packages)}. Install them: {apt_command(packages)}")
     install_packages(packages)
-
-
-def strip_symbols() -> None:
-    """Takes the names for debuggers out of the libraries, where the system has a program for it."""
-    strip = shutil.which("strip")
-    if strip is None or not sys.platform.startswith("linux"):
-        return
-    for file in BUNDLE.rglob("*.so*"):
-        if not file.is_symlink() and file.parent.name != _LEFT_WHOLE:
-            run_quietly([strip, "--strip-unneeded", str(file)], f"{file} could not be stripped.")
 
 
 def compile_loops() -> None:

@@ -1,8 +1,8 @@
 """Tests a bundle as users run it: `python smoke.py PROGRAM`, in the virtual environment (Qt reads the pictures).
 
-The command line, the window without a display and, where there is an X server to be had, the window on that: opening by
-file, a later start, training by keys, a crash and its report. Every start has a home of its own. Prints what was tried,
-and ends with 1 at the first thing that is wrong.
+Its size, the command line, data sets, the window without a display and, where there is an X server to be had, that on
+it: opening by file, a later start, training by keys, a crash and its report. Every start has a home of its own. Prints
+what was tried, and ends with 1 at the first thing that is wrong.
 """
 
 # SPDX-License-Identifier: MIT
@@ -24,6 +24,7 @@ from typing import IO
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "resources" / "corpora" / "how-tokenizers-work.txt"
 PATIENCE = 1500  # seconds; compiling all loops takes two minutes, and longer beside other checks
+LARGEST = 440  # million bytes that a bundle for Linux may have
 # The surface, and some of the tokens' colours, in light looks.
 _COLOURS = ("#ffffff", "#ffdcd2", "#ffe9bd", "#cdefdd", "#cce9f6")
 # Modules that the program and its processes import; none may be taken from the folder that it is started in.
@@ -162,6 +163,49 @@ def try_command_line(bundle: Bundle) -> None:
     # sentencepiece's own library, in its process.
     bundle.run("encode", "-q", "--tokenizer", model, "--text", "a token")
     demand(not bundle.files("executed"), "a module in the current folder was run")
+
+
+def try_size(bundle: Bundle) -> None:
+    """The bundle is as small as it has been, so that nothing comes into it unnoticed."""
+    files = [file for file in bundle.program.parent.rglob("*") if file.is_file() and not file.is_symlink()]
+    size = sum(file.stat().st_size for file in files) / 1e6
+    demand(
+        size <= LARGEST or not _LINUX,
+        f"the bundle has {size:,.0f} MB, and may have {LARGEST}: look for what has come into it, leave that out in "
+        "packaging/bundle/tokstudio.spec, or raise LARGEST in packaging/smoke.py with the reason",
+    )
+    print(f"    {size:,.0f} MB")
+
+
+def try_data_sets(bundle: Bundle) -> None:
+    """Each kind of data set gives the same ids, Parquet is written and read, and the solver of mixtures is there."""
+    import pyarrow as pa
+    import zstandard
+    from pyarrow import csv, ipc, parquet
+
+    texts = SAMPLE.read_text(encoding="utf-8").splitlines()
+    table = pa.table({"number": range(len(texts)), "text": texts})
+    rows = [bundle.home / f"rows.{kind}" for kind in ("parquet", "arrow", "csv", "jsonl.zst")]
+    parquet.write_table(table, rows[0], compression="zstd")
+    with ipc.new_file(rows[1], table.schema, options=ipc.IpcWriteOptions(compression="lz4")) as arrow:
+        arrow.write_table(table)
+    csv.write_csv(table, rows[2])
+    rows[3].write_bytes(zstandard.compress("".join(json.dumps(row) + "\n" for row in table.to_pylist()).encode()))
+    counts, model = bundle.home / "counts.parquet", bundle.home / "mine"
+    bundle.run("count", rows[0], "--field", "text", "--pattern", "cl100k", "--out", counts)
+    bundle.run("train", "--counts", counts, "--vocab-size", 600, f"--export=huggingface={model}")
+    encoded: list[object] = []
+    for file in rows:
+        options = ["--field", "text", "--tokenizer", model, "--format", "parquet", "--json"]
+        told = bundle.run("encode", "-q", file, *options, "--out", bundle.home / f"of {file.name}")
+        shard = parquet.read_table(bundle.home / f"of {file.name}" / "shard-00000.parquet")
+        demand(shard.num_rows == len(texts), f"{file.name} has {shard.num_rows} rows: {told}")
+        encoded.append(shard.to_pydict())
+        demand(encoded[-1] == encoded[0], f"{file.name} is encoded otherwise than {rows[0].name}")
+    candidates = [SAMPLE, SAMPLE.with_name("eight-scripts.txt")]
+    mixture = bundle.run("infer-mixture", "-q", model, "--candidates", *candidates, "--merges", 100, "--no-intervals")
+    lines = [line.split() for line in mixture.splitlines()]
+    demand([SAMPLE.name, "100.0", "%"] in lines, f"the mixture is {mixture}")
 
 
 def try_own_process(bundle: Bundle) -> None:
@@ -349,7 +393,9 @@ def main(arguments: list[str]) -> int:
     """Tries everything that can be tried here."""
     program = Path(arguments[0]).absolute()
     parts: list[tuple[str, Callable[[Bundle], None]]] = [
+        ("its size", try_size),
         ("the command line", try_command_line),
+        ("data sets", try_data_sets),
         ("processes of its own", try_own_process),
         ("tokenizers by name", try_names),
         ("the window without a display, twice", try_starts),

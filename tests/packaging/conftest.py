@@ -36,4 +36,5 @@ def real_environment():
     assert marker.exists() == before
 
 
-debian, dev, docs, icons, smoke, system = map(fresh, ("debian", "dev", "docs", "icons", "smoke", "system"))
+names = ("debian", "dev", "docs", "icons", "shrinking", "smoke", "system")
+debian, dev, docs, icons, shrinking, smoke, system = map(fresh, names)

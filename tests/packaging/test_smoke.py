@@ -103,3 +103,13 @@ def test_icons_of_windows_and_macos_say_where_their_pictures_are(icons):
     apple = icons.icns({b"ic08": large})
     assert apple[:4] == b"icns"
     assert int.from_bytes(apple[4:8], "big") == len(apple)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit is for Linux")
+def test_a_bundle_that_has_grown_is_wrong(smoke, monkeypatch, tmp_path):
+    bundle = smoke.Bundle(_program(tmp_path, "pass"), tmp_path / "home")
+    smoke.try_size(bundle)
+    (tmp_path / "library.so").write_bytes(bytes(1_100_000))
+    monkeypatch.setattr(smoke, "LARGEST", 1)
+    with pytest.raises(smoke.Wrong, match="the bundle has 1 MB, and may have 1: look for what has come into it"):
+        smoke.try_size(bundle)
