@@ -96,6 +96,15 @@ def names_of(name: str) -> str:
     return next(page.text for page in PAGES if page.name == name)
 
 
+def test_every_letter_of_a_formula_is_explained_beside_it():
+    assert FIGURES["bytes_per_token"].explained_formula == "B / N (N: tokens, B: bytes)"
+    for figure in FIGURES.values():
+        letters = set(re.findall(r"\b[A-Zp]\b", figure.formula.replace("A to Z", "")))
+        defined = {letter for letter in letters if f"{letter} = " in figure.formula or f"{letter}(" in figure.formula}
+        for letter in letters - (defined - {"N"}):
+            assert f"{letter}: " in figure.explained_formula, (figure.title, letter)
+
+
 def test_the_figures_of_the_guide_are_those_of_compare():
     text = names_of("figures")
     titles = re.findall(r"^## (.*)$", text, re.MULTILINE)

@@ -7,6 +7,7 @@ summaries of a column, are functions of arrays.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, partial
@@ -313,6 +314,16 @@ def gini(values: NDArray[np.float64]) -> float:
     return float(2 * (weights * np.sort(values)).sum() / (2 * n * n * mean))
 
 
+_LETTERS = {
+    "N": "tokens",
+    "B": "bytes",
+    "C": "characters",
+    "W": "words",
+    "V": "size of the vocabulary",
+    "p": "share of a token among all",
+}
+
+
 @dataclass(frozen=True)
 class Figure:
     """A figure with what a reader must know of it."""
@@ -328,6 +339,13 @@ class Figure:
     need: str = ""  # what has to be measured for it, see `Part`; "" for the counts of tokens alone
     is_share: bool = False
     source: str = ""  # where it was proposed
+
+    @property
+    def explained_formula(self) -> str:
+        """The formula, and what its letters stand for."""
+        found = re.findall(r"\b[A-Za-z]\b", self.formula)
+        letters = [f"{letter}: {meant}" for letter, meant in _LETTERS.items() if letter in found]
+        return f"{self.formula} ({', '.join(letters)})" if letters else self.formula
 
     @property
     def is_of_words(self) -> bool:

@@ -132,7 +132,9 @@ def test_the_matrix_has_texts_and_runs_the_best_in_bold_summaries_and_a_base(com
     choose(compared, "tokens")
     assert not summary.index(0, 2).data(Qt.ItemDataRole.FontRole).bold()  # of all texts
     choose(compared, "words_split")
-    assert compared.meaning.text().startswith("Words with more than one token / W. Unit: share of the words.")
+    assert compared.meaning.text().startswith(
+        "Words with more than one token / W (W: words). Unit: share of the words."
+    )
     assert compared.matrix.model.headerData(1, Qt.Orientation.Horizontal) == "W counts"
     choose(compared, "premium")
     assert column_of(compared, 0)[0] == "eng (base)"
@@ -211,7 +213,7 @@ def test_every_figure_is_shown_with_its_formula(qtbot, compared, session):
     for name, figure in FIGURES.items():
         choose(compared, name)
         qtbot.waitUntil(lambda: cells(compared) == 6, timeout=PATIENCE)
-        assert figure.formula in compared.meaning.text()
+        assert figure.explained_formula in compared.meaning.text()
         assert figure.note in compared.meaning.text()
         made = session.comparison.comparison
         shown = column_of(compared, compared.matrix.model.first)

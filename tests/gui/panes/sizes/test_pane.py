@@ -90,6 +90,8 @@ def test_the_smallest_size_with_most_of_the_compression_is_named_chosen_and_copi
     pane.tiedChosen.connect(ties.append)
     end = noted(pane, "end")
     assert cell(pane, end, len(COLUMNS) - 1) == f"{600 * 4096:,}"
+    assert "How many numbers the embedding of a token has." in pane.model_width.toolTip()
+    assert "A model is tied if it uses one table of embeddings" in pane.tied.toolTip()
     pane.model_width.setValue(512)
     assert cell(pane, end, len(COLUMNS) - 1) == f"{600 * 512:,}"
     pane.tied.click()

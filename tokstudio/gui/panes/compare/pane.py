@@ -76,7 +76,7 @@ class ComparePane(Fitting, Pane):
         self.header.insertWidget(1, self.tabs)
         self.texts = named(ChoiceBox(()), "Texts")
         self.texts.currentIndexChanged.connect(self._choose_texts)
-        self.figures = ChoiceBox([Choice(each.name, each.title, each.formula) for each in FIGURES.values()])
+        self.figures = ChoiceBox([Choice(each.name, each.title, each.explained_formula) for each in FIGURES.values()])
         self.figures.setAccessibleName("Figure")
         self.figures.currentIndexChanged.connect(self._choose_figure)
         self.tokenizers = named(QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup), "Tokenizers")
@@ -263,7 +263,7 @@ class ComparePane(Fitting, Pane):
         self._show_content(content)
         unit = f"Unit: {figure.unit}." if figure.unit else ""
         sentences = (
-            f"{figure.formula}.",
+            f"{figure.explained_formula}.",
             unit,
             figure.said_better,
             *content.table.notes,

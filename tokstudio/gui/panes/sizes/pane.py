@@ -107,8 +107,9 @@ class SizesPane(Pane):
     def _make_fields(self) -> None:
         self.model_width = named(Number(self._theme, _WIDEST), "Model width")
         self.model_width.setMinimum(1)
-        self.model_width.setToolTip("The numbers in each embedding of a model: its hidden size")
-        label = TermLabel("Model &width", "embedding")
+        tip = "The numbers in each embedding of a model: its hidden size"
+        self.model_width.setToolTip(plain(explained(tip, "model-width")))
+        label = TermLabel("Model &width", "model-width")
         label.setBuddy(self.model_width)
         self.tied = QCheckBox("Tie&d")
         tip = "The output layer uses the input embedding: vocabulary × width parameters, else twice as many"
