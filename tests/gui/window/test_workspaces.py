@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QByteArray, QEvent, QPoint, QPointF, Qt
@@ -31,7 +32,7 @@ from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.window import main_window
 from tokstudio.gui.window.dock_sizes import tab_bars
 from tokstudio.gui.window.main_window import MainWindow
-from tokstudio.gui.window.workspaces import WORKSPACES
+from tokstudio.gui.window.workspaces import TRAIN, WORKSPACES
 
 SIDES = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
@@ -379,10 +380,7 @@ def test_an_arrangement_left_in_a_high_window_does_not_make_a_low_one_grow(qtbot
 
 
 def test_a_restart_in_an_empty_workspace_shows_its_welcome(qtbot, monkeypatch, unstyled):
-    def leave(name, window, answers):
-        enter(window, name)
-
-    def look(name, window, answers):
+    def look(name, following, window, answers):
         QApplication.processEvents()
         assert checked(window) == [name]
         assert not window.session.runs.all
@@ -396,10 +394,11 @@ def test_a_restart_in_an_empty_workspace_shows_its_welcome(qtbot, monkeypatch, u
             assert "Each document of the corpus will have a row here" in window.explore.page.empty.label.text()
         else:
             assert window.compression.welcome.isVisible()
+        enter(window, following)
 
-    for name in WORKSPACES:
-        assert at_the_window(monkeypatch, partial(leave, name)) == 0
-        assert at_the_window(monkeypatch, partial(look, name)) == 0
+    # The first start of a test is in Train.
+    for name, following in pairwise([TRAIN, *WORKSPACES, TRAIN]):
+        assert at_the_window(monkeypatch, partial(look, name, following)) == 0
 
 
 @at_window()
