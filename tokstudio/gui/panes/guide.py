@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from string import Template
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QPointF, QSignalBlocker, QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QAction, QImage, QKeyEvent, QResizeEvent, QShowEvent, QTextDocument
 from PySide6.QtWidgets import QComboBox, QFrame, QListWidget, QSizePolicy, QTextBrowser, QToolButton
 
@@ -33,6 +33,7 @@ from tokstudio.gui.widgets.pane import Pane
 # It reads nothing but the pictures of the guide, follows no link and runs no script.
 
 _MARGIN = 8  # pixels, left and right of a picture together
+_APART = 60  # pixels between the places where a line that is cut is looked for
 _MOST_CHARACTERS = 70  # of average width on a line; of English text, some more fit
 _STYLE = Template("""
 body, p, li, td { line-height: 125%; }
@@ -73,6 +74,7 @@ class Browser(QTextBrowser):
         self.document().setDocumentMargin(2)
         self.setFrameShape(QTextBrowser.Shape.NoFrame)
         self.anchorClicked.connect(self._click)
+        self.verticalScrollBar().valueChanged.connect(self._end_at_line)
         theme.changed.connect(self._restyle)
 
     def show_text(self, text: str, anchor: str = "", at: int = 0) -> None:
@@ -86,6 +88,7 @@ class Browser(QTextBrowser):
         self.verticalScrollBar().setValue(at)
         if anchor:
             self.scrollToAnchor(anchor)
+        self._end_at_line()
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
         """Gives a picture of the guide in the colours of the theme, at the width of the page; nothing else is read."""
@@ -104,6 +107,7 @@ class Browser(QTextBrowser):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_pictures()
+        self._end_at_line()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -124,6 +128,26 @@ class Browser(QTextBrowser):
 
     def _click(self, url: QUrl) -> None:
         self.asked.emit(url.toString())
+
+    def _end_at_line(self) -> None:
+        """Leaves the room below the last whole line empty, but for what is as high as half of the page."""
+        margins, layout = self.viewportMargins(), self.document().documentLayout()
+        room, top = self.viewport().height() + margins.bottom(), self.verticalScrollBar().value()
+        end, cut = float(top + room), float(top + room)
+        if end < layout.documentSize().height():
+            # The cells of a table may have lines at different heights.
+            for x in range(_MARGIN, max(self.viewport().width(), _MARGIN + 1), _APART):
+                at = layout.hitTest(QPointF(x, end), Qt.HitTestAccuracy.FuzzyHit)
+                block = self.document().findBlock(max(at, 0))
+                line = block.layout().lineForTextPosition(max(at, 0) - block.position())
+                if line.isValid():
+                    first = layout.blockBoundingRect(block).top() + line.y()
+                    if first < end < first + line.height():
+                        cut = min(cut, first)
+        bottom = int(end - cut + 0.999) if end - cut < room / 2 else 0
+        if bottom != margins.bottom():
+            margins.setBottom(bottom)
+            self.setViewportMargins(margins)
 
     def _fit_pictures(self) -> None:
         if self.isVisible() and self.width() != self._drawn_at and "![" in self._text:

@@ -55,6 +55,44 @@ def test_f1_opens_the_guide_in_every_workspace_and_in_learn_it_is_on_the_left(qt
 pane = docked(GuidePane, 360, 300)
 
 
+def cut_lines(browser) -> list[str]:
+    """The lines of text that the lower edge of the page cuts, but for pictures."""
+    edge = browser.verticalScrollBar().value() + browser.viewport().height()
+    layout, cut = browser.document().documentLayout(), []
+    block = browser.document().begin()
+    while block.isValid():
+        top = layout.blockBoundingRect(block).top()
+        for number in range(block.layout().lineCount()):
+            line = block.layout().lineAt(number)
+            first = top + line.y()
+            text = block.text()[line.textStart() : line.textStart() + line.textLength()]
+            if text.strip() and line.height() < 60 and first + 0.5 < edge < first + line.height() - 0.5:
+                cut.append(text)
+        block = block.next()
+    return cut
+
+
+@pytest.mark.parametrize("size", [(394, 431), (700, 560)])
+def test_the_last_line_of_a_page_is_whole_wherever_it_is_scrolled(session, theme, actions, dock, size):
+    pane = GuidePane(session, theme, actions)
+    dock(pane, *size)
+    browser, bar, trimmed = pane.browser, pane.browser.verticalScrollBar(), set()
+    for page in ("bpe", "figures", "size"):  # text, lists and a table
+        pane.show_page(page)
+        QApplication.processEvents()
+        assert bar.maximum() > 200
+        for value in range(0, min(bar.maximum(), 1500), 37):
+            bar.setValue(value)
+            assert cut_lines(browser) == [], (page, value)
+            trimmed.add(browser.viewportMargins().bottom())
+        bar.setValue(bar.maximum())
+        assert bar.value() + browser.viewport().height() >= browser.document().size().height() - 1, "its end is reached"
+    pane.resize(size[0] - 20, size[1] - 11)
+    QApplication.processEvents()
+    assert cut_lines(browser) == []
+    assert len(trimmed) > 5
+
+
 @pytest.mark.parametrize("size", [(450, 262), (394, 749)])
 def test_a_page_with_a_picture_is_shown_once(qtbot, session, theme, actions, dock, size):
     pane = GuidePane(session, theme, actions)
