@@ -35,7 +35,7 @@ from tokstudio.core.kernels.cache import (
 
 COMMON = "common"
 #: The compiled loops of what every training needs, and of all parts.
-FIRST_LOOPS, ALL_LOOPS = 81, 177
+FIRST_LOOPS, ALL_LOOPS = 83, 179
 _PATIENCE = 0.02  # seconds between two reports of progress
 _BAR = 40  # characters
 _BEHIND_OTHERS = 10  # of Unix, where 0 is usual and 19 the lowest priority

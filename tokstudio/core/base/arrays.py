@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 T = TypeVar("T", bound=np.generic)
 
 _LARGEST_INT32 = (1 << 31) - 1
+_LARGE_PAGE, _ADVISED = 1 << 21, 1 << 22  # bytes; NumPy asks the system for large pages from so many on
 
 
 def read_only(array: NDArray[T]) -> NDArray[T]:
@@ -18,6 +19,22 @@ def read_only(array: NDArray[T]) -> NDArray[T]:
     view = np.ascontiguousarray(array).view()
     view.setflags(write=False)
     return view
+
+
+def in_large_pages(size: int, value: int) -> NDArray[np.int64]:
+    """An array of `size` equal numbers in large pages of memory, where the system has them and it fills half of one.
+
+    What is read at any place is read faster there, as the processor knows the addresses of few pages.
+    """
+    if 16 * size < _LARGE_PAGE:
+        return np.full(size, value, np.int64)
+    pages = -(-8 * size // _LARGE_PAGE)
+    # What is not written takes no memory.
+    memory = np.empty(max((pages + 1) * _LARGE_PAGE, _ADVISED), np.uint8)
+    start = -memory.__array_interface__["data"][0] % _LARGE_PAGE
+    array = memory[start : start + 8 * size].view(np.int64)
+    array.fill(value)
+    return array
 
 
 def grown(array: NDArray[T], size: int) -> NDArray[T]:

@@ -1,7 +1,7 @@
 """Encoding: applies merges lowest rank first, leftmost first among equals, in bounded calls.
 
 A long sequence is a doubly linked list of tokens with a heap of (rank, place) for every pair that a merge could join:
-O(n log n); outdated entries are skipped. Of a short word, all pairs are looked at after each merge, which is faster.
+O(n log n); outdated entries are skipped. `kernels.short_words` is faster for short ones.
 
 Pairs are in one hash table (`pairs`, int64 [2 s], s a power of two): at 2 k the pair, left << 32 | right, or -1 where
 slot k is free; at 2 k + 1 its rank << 32 | the id that the merge makes.
@@ -26,16 +26,9 @@ Bytes = NDArray[np.uint8]
 _NONE = -1
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _LOW = 0xFFFFFFFF
-_NEVER = np.int64(0x7FFFFFFFFFFFFFFF)
 
 # Indexes of the state of an encoding (int64).
 STARTED, HEAP_SIZE, ROOTS, STATE_SIZE = range(4)
-
-# The most base tokens of a short word, and the bits of a place in one.
-SHORT, _PLACE_BITS = 256, 8
-
-# The results of `encode_words`.
-DONE, NEED_ROOM, TOO_LONG, UNKNOWN = range(4)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -237,105 +230,6 @@ def collect(symbols: Int32, following: Int32, place: int, ids: NDArray[np.uint32
         written += 1
         place = following[place]
     return written, place
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _order(value: int, place: int) -> int:
-    return _NEVER if value == _NONE else (value >> 32) << _PLACE_BITS | place
-
-
-@njit(nogil=True, cache=True)
-def encode_words(
-    words: Bytes,
-    offsets: Int64,
-    first: int,
-    unit_ids: Int32,
-    unknown: int,
-    pairs: Int64,
-    bits: Bytes,
-    limit: int,
-    ids: NDArray[np.uint32],
-    id_offsets: Int64,
-) -> tuple[int, int]:
-    """Encodes the words from number `first` on.
-
-    Args:
-        words: uint8, the words one after another.
-        offsets: int64 [n + 1], the start of each, and the end of the last.
-        first: The first word to encode.
-        unit_ids: int32 [256] for bytes or [0x110000] for characters: their ids, -1 for none.
-        unknown: The id for a character that has none; -1 to return at it.
-        pairs: The hash table of merges; see the module.
-        bits: Those of `fill_pairs`.
-        limit: The number of merges to apply.
-        ids: uint32, written: the tokens of all words.
-        id_offsets: int64 [n + 1], written: the start of the tokens of each word, and the end of the last.
-
-    Returns:
-        The reason to return, and the word.
-    """
-    symbols, merged = np.empty(SHORT, np.int32), np.empty(SHORT, np.int32)
-    following, previous = np.empty(SHORT, np.int64), np.empty(SHORT, np.int64)
-    # The pair that begins at each place: rank << _PLACE_BITS | place, `_NEVER` for none.
-    order = np.empty(SHORT + 3, np.int64)
-    in_bytes = unit_ids.size == 256
-    slots, mask = slots_of(pairs)
-    bits_at, bit_mask = address_of(bits), 8 * bits.size - 1
-    for word in range(first, offsets.size - 1):
-        at, end, to = offsets[word], offsets[word + 1], id_offsets[word]
-        if to + end - at > ids.size:
-            return NEED_ROOM, word
-        n = 0
-        while at < end:
-            if n == SHORT:
-                return TOO_LONG, word
-            point = np.int64(words[at])
-            size = 1
-            if not in_bytes and point >= 0x80:
-                size = 2 if point < 0xE0 else 3 if point < 0xF0 else 4
-                point &= 0x7F >> size
-                for k in range(at + 1, at + size):
-                    point = (point << 6) | (words[k] & 0x3F)
-            symbol = np.int64(unit_ids[point])
-            if symbol < 0:
-                if unknown < 0:
-                    return UNKNOWN, word
-                symbol = unknown
-            symbols[n] = symbol
-            n += 1
-            at += size
-        for place in range(n):
-            following[place], previous[place] = place + 1, place - 1
-        for place in range(n - 1):
-            value = find_likely(slots, mask, bits_at, bit_mask, symbols[place], symbols[place + 1], limit)
-            order[place], merged[place] = _order(value, place), value & _LOW
-        order[n - 1 : n + 3] = _NEVER
-        while True:
-            # Looking at all of them without a branch is faster than a heap.
-            best = _NEVER
-            for place in range(0, n, 4):
-                best = min(best, min(order[place], order[place + 1]), min(order[place + 2], order[place + 3]))
-            if best == _NEVER:
-                break
-            place = best & (SHORT - 1)
-            gone, before = following[place], previous[place]
-            after = following[gone]
-            symbols[place], following[place] = merged[place], after
-            order[gone] = order[place] = _NEVER
-            if after < n:
-                previous[after] = place
-                value = find_likely(slots, mask, bits_at, bit_mask, symbols[place], symbols[after], limit)
-                order[place], merged[place] = _order(value, place), value & _LOW
-            if before >= 0:
-                value = find_likely(slots, mask, bits_at, bit_mask, symbols[before], symbols[place], limit)
-                order[before], merged[before] = _order(value, before), value & _LOW
-        place = np.int64(0)
-        while place < n:
-            ids[to] = symbols[place]
-            to += 1
-            place = following[place]
-        id_offsets[word + 1] = to
-    return DONE, offsets.size - 1
 
 
 @njit(nogil=True, cache=True)

@@ -45,6 +45,12 @@ if TYPE_CHECKING:
     def int32_at(address: int, index: int) -> int:  # noqa: D103
         ...
 
+    def uint32_at(address: int, index: int) -> int:  # noqa: D103
+        ...
+
+    def set_int32(address: int, index: int, number: int) -> None:  # noqa: D103
+        ...
+
     def int64_at(address: int, index: int) -> int:  # noqa: D103
         ...
 
@@ -139,6 +145,27 @@ else:
             return builder.sext(builder.load(builder.gep(start, [arguments[1]])), ir.IntType(64))
 
         return types.int64(types.int64, types.int64), generate
+
+    @intrinsic
+    def uint32_at(context, address, index):  # noqa: ANN001, ANN201
+        """Element `index` of an uint32 array at an address."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            start = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
+            return builder.zext(builder.load(builder.gep(start, [arguments[1]])), ir.IntType(64))
+
+        return types.int64(types.int64, types.int64), generate
+
+    @intrinsic
+    def set_int32(context, address, index, number):  # noqa: ANN001, ANN201
+        """Writes the lowest 32 bits of a number to element `index` of an int32 or uint32 array at an address."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            start = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
+            builder.store(builder.trunc(arguments[2], ir.IntType(32)), builder.gep(start, [arguments[1]]))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, types.int64), generate
 
     @intrinsic
     def int64_at(context, address, index):  # noqa: ANN001, ANN201

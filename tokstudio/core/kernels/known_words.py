@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.intrinsics import load_eight, prefetch
-from tokstudio.core.kernels.tables import Int64
+from tokstudio.core.kernels.intrinsics import address_of, load_eight, prefetch
+from tokstudio.core.kernels.short_words import DONE, NEED_ROOM, SCRATCH, encode_short, merging_of
+from tokstudio.core.kernels.tables import Int32, Int64
 from tokstudio.core.kernels.words import PADDING, is_at
 
 Bytes = NDArray[np.uint8]
@@ -156,6 +157,18 @@ def spread_slots(slots: UInt64, larger: UInt64) -> None:
                 larger[slot, k] = slots[held, k]
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _packed(ids: NDArray[np.uint32], start: int, end: int) -> np.uint64:
+    """The tokens of a word as one number; see `pack`."""
+    number = np.uint64(end - start) << np.uint64(_NUMBER_AT) if end - start <= FEW else np.uint64(0)
+    for k in range(end - 1, start - 1, -1):
+        if number == 0 or ids[k] >> _ID_BITS != 0:
+            number = np.uint64(0)
+            break
+        number |= np.uint64(ids[k]) << np.uint64(_ID_BITS * (k - start))
+    return number
+
+
 @njit(nogil=True, cache=True)
 def pack(ids: NDArray[np.uint32], id_offsets: Int64, first: int, last: int, packed: UInt64) -> None:
     """Writes the tokens of the words `first` to `last`, in `ids` from `id_offsets` on, to one number a word.
@@ -164,14 +177,7 @@ def pack(ids: NDArray[np.uint32], id_offsets: Int64, first: int, last: int, pack
     highest; that of others is 0.
     """
     for word in range(first, last):
-        start, end = id_offsets[word], id_offsets[word + 1]
-        number = np.uint64(end - start) << np.uint64(_NUMBER_AT) if end - start <= FEW else np.uint64(0)
-        for k in range(end - 1, start - 1, -1):
-            if number == 0 or ids[k] >> _ID_BITS != 0:
-                number = np.uint64(0)
-                break
-            number |= np.uint64(ids[k]) << np.uint64(_ID_BITS * (k - start))
-        packed[word] = number
+        packed[word] = _packed(ids, id_offsets[word], id_offsets[word + 1])
 
 
 @njit(nogil=True, cache=True)
@@ -209,29 +215,41 @@ def emit(
 
 
 @njit(nogil=True, cache=True)
-def write_known(
+def write_words(
     data: Bytes,
     start: int,
     ends: Int64,
     slots: UInt64,
     offsets: Int64,
     arena: Bytes,
+    used: int,
     packed: UInt64,
+    adds: bool,
+    unit_ids: Int32,
+    unknown: int,
+    byte_pairs: Int64,
+    pairs: Int64,
+    bits: Bytes,
+    limit: int,
     ids: NDArray[np.uint32],
     id_offsets: Int64,
     out: NDArray[np.uint32],
     total: int,
-) -> tuple[int, int]:
-    """Writes the tokens of words up to the first that is not in the table; does what `find_tokens` and `emit` do.
+) -> tuple[int, int, int, int]:
+    """Writes the tokens of words in one pass; does what `find_tokens`, `encode_words` and `emit` do, but faster.
 
-    That no word is added makes one pass of it, which is faster. All words of the table have tokens. The arguments are
-    those of the two loops.
+    All words of the table have tokens. With `adds`, new short words are encoded and added. The other arguments are
+    those of the three loops.
 
     Returns:
-        How many words were written, and the end of the tokens.
+        `NEED_ROOM` where the table is full, else `DONE`: at the end, or at a word that is not to be added here; how
+        many words were written, how many are in the table, and the end of the tokens.
     """
     mask, n, at, ahead = np.uint64(len(slots) - 1), ends.size, start, 0
     heads, tails, places = np.empty(_AHEAD, np.uint64), np.empty(_AHEAD, np.uint64), np.empty(_AHEAD, np.uint64)
+    scratch = np.empty(SCRATCH, np.int32)
+    merging = merging_of(unit_ids, unknown, byte_pairs, pairs, bits, limit, scratch)
+    data_at, ids_at = address_of(data), address_of(ids)
     # Of so many words ahead, the keys are known and the slots are prefetched.
     while ahead < min(n, _AHEAD):
         end = ends[ahead]
@@ -266,7 +284,25 @@ def write_known(
         few = slots[slot, PACKED]
         if few == 0:
             if slots[slot, TAIL] == 0:
-                return k, total
+                into, length, to = offsets[used], end - start, id_offsets[used]
+                if not adds:
+                    return DONE, k, used, total
+                if (
+                    2 * (used + 1) > len(slots)
+                    or used + 2 > min(offsets.size, id_offsets.size)
+                    or into + length + PADDING > arena.size
+                    or to + length > ids.size
+                ):
+                    return NEED_ROOM, k, used, total
+                amount = encode_short(data_at + start, merging, length, ids_at + 4 * to)
+                if amount < 0:
+                    return DONE, k, used, total
+                for i in range(length):
+                    arena[into + i] = data[start + i]
+                slots[slot, HEAD], slots[slot, TAIL], slots[slot, NUMBER] = head, tail, used
+                packed[used] = _packed(ids, to, to + amount)
+                used += 1
+                offsets[used], id_offsets[used] = into + length, to + amount
             number = slots[slot, NUMBER]
             few = packed[number]
             slots[slot, PACKED] = few
@@ -281,4 +317,4 @@ def write_known(
             out[total + 2] = (few >> _THIRD_AT) & _ID_MASK
             total += np.int64(few >> _AMOUNT_AT)
         start = end
-    return n, total
+    return DONE, n, used, total

@@ -43,7 +43,7 @@ class HashedWords:
         self._slots = np.zeros((power_of_two(max(16, 2 * words)), slot_size), np.uint64)
         self._offsets = np.zeros(words + 1, np.int64)
         self._arena = np.zeros(8 * words + PADDING, np.uint8)
-        self._used = 0
+        self._used: int = 0
 
     def __len__(self) -> int:
         return self._used

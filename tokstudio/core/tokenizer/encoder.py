@@ -50,6 +50,8 @@ class Encoder:
     With `joining`, tokens of adjacent words are joined afterwards.
     """
 
+    _merges_words = True  # whether the tokens of a word are those of the merges
+
     def __init__(
         self,
         alphabet: Alphabet,
@@ -132,6 +134,7 @@ class Encoder:
         start, total = int(pieces.starts[0]), int(pieces.stops[-1])
         if self._joining is not None:
             special_ids = np.where(special_ids < 0, np.int32(BREAK), special_ids)
+        merging, adds = self._merging(self.limit), self._merges_words and self._joining is None
         for first, last in pieces.groups(GROUP):
             # In the form that `emit` expects; 0 for none.
             behind = ~special_ids[pieces.specials[first:last]]
@@ -151,8 +154,8 @@ class Encoder:
                 if words.full:
                     words = words.emptied()
                 if not behind[done:document].any():
-                    # Words that are known need one pass; from the first new one on, the rest is looked up.
-                    known, written = words.write_known(text, at, ends, out, written)
+                    # One pass; from a word on that is too long for it, the rest is looked up.
+                    known, written = words.write_words(text, at, ends, merging, adds, out, written)
                     at, ends = int(ends[known - 1]) if known else at, ends[known:]
                 values = words.look_up(text, at, ends)
                 if words.encoded < len(words):
@@ -204,7 +207,7 @@ class Encoder:
 
     def _encode_new_work(self, known_words: KnownWords) -> Work[None]:
         """Encodes the words that have been added to the table."""
-        from tokstudio.core.kernels import encode as kernel
+        from tokstudio.core.kernels import short_words as kernel
 
         offsets, words = known_words.offsets, known_words.words
         known_words.make_room()
@@ -226,26 +229,21 @@ class Encoder:
 
     def _encode_words(self, known_words: KnownWords) -> tuple[int, int]:
         """Encodes short words from the first that is not encoded; why it ends, as in the loop, and the word there."""
-        from tokstudio.core.kernels.encode import encode_words
+        from tokstudio.core.kernels.short_words import encode_words
 
         return encode_words(*self._arguments(known_words, self.limit))
 
     def _arguments(self, known_words: KnownWords, limit: int) -> tuple[Any, ...]:
         """The arguments of the loop over words, with the first `limit` merges."""
-        alphabet = self._alphabet
+        words = known_words.words, known_words.offsets, known_words.encoded
+        return *words, *self._merging(limit), *known_words.arrays
+
+    def _merging(self, limit: int) -> tuple[Any, ...]:
+        """Those from `unit_ids` to `limit`."""
+        alphabet, merges = self._alphabet, self._merges
         unknown = -1 if alphabet.unknown is None else alphabet.unknown
-        offsets, ids = known_words.offsets, alphabet.id_of
-        return (
-            known_words.words,
-            offsets,
-            known_words.encoded,
-            ids,
-            unknown,
-            self.pairs,
-            self._merges.bits,
-            limit,
-            *known_words.arrays,
-        )
+        unit_ids, byte_pairs = merges.units_for(alphabet)
+        return unit_ids, unknown, byte_pairs, merges.pairs, merges.bits, limit
 
     def _sequence_work(self, text: NDArray[np.uint8], threads: int | None = 1) -> Work[list[NDArray[np.uint32]]]:
         """Encodes a text as one sequence, without splitting it."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +43,7 @@ class KnownWords(HashedWords):
         return self
 
     def _enter_whole_words(self) -> None:
-        self.encoded = 0
+        self.encoded: int = 0
         data, start = np.frombuffer(b"".join([*self._whole_words, bytes(PADDING)]), np.uint8), 0
         ends = np.cumsum(list(map(len, self._whole_words)), dtype=np.int64)
         for first in range(0, len(ends), MOST_WORDS):
@@ -101,11 +102,11 @@ class KnownWords(HashedWords):
         if len(self._packed) < len(self._offsets) - 1:
             self._packed = grown(self._packed, len(self._offsets) - 1)
 
-    def make_room(self) -> None:
-        """Allocates space for the tokens of all words that have none yet."""
+    def make_room(self, more: int = 0) -> None:
+        """Allocates space for the tokens of all words that have none yet, and of `more` bytes."""
         if len(self._id_offsets) < len(self._offsets):
             self._id_offsets = grown(self._id_offsets, len(self._offsets))
-        most = int(self._id_offsets[self.encoded] + self._offsets[self._used] - self._offsets[self.encoded])
+        most = int(self._id_offsets[self.encoded] + self._offsets[self._used] - self._offsets[self.encoded]) + more
         if most > len(self._ids):
             self._ids = grown(self._ids, max(most, 2 * len(self._ids)))
 
@@ -124,15 +125,35 @@ class KnownWords(HashedWords):
         self._packed_words = self.encoded
         return emit(values, self._packed, self._ids, self._id_offsets, out, at)
 
-    def write_known(
-        self, data: NDArray[np.uint8], start: int, ends: NDArray[np.int64], out: NDArray[np.uint32], at: int
+    def write_words(
+        self,
+        data: NDArray[np.uint8],
+        start: int,
+        ends: NDArray[np.int64],
+        merging: tuple[Any, ...],
+        adds: bool,
+        out: NDArray[np.uint32],
+        at: int,
     ) -> tuple[int, int]:
-        """Writes the tokens of words up to the first that is not in the table.
+        """Writes the tokens of words up to the first that is not in the table; short ones are added where it `adds`.
 
         All words of the table must be encoded. `data`, `start` and `ends` are as for `look_up`, `out` and `at` as for
-        `write_tokens`. Returns how many words were written, and the end of their tokens.
+        `write_tokens`; `merging` has the arguments of the loop from `unit_ids` to `limit`. Returns how many words were
+        written, and the end of their tokens.
         """
-        from tokstudio.core.kernels.known_words import write_known
+        from tokstudio.core.kernels.known_words import write_words
+        from tokstudio.core.kernels.short_words import NEED_ROOM
 
-        words = read_only(data), start, read_only(ends), self._slots, self._offsets, self._arena
-        return write_known(*words, self._packed, self._ids, self._id_offsets, out, at)
+        data, ends, done = read_only(data), read_only(ends), 0
+        while True:
+            words = data, start, ends[done:], self._slots, self._offsets, self._arena, self._used, self._packed
+            arguments: tuple[Any, ...] = *words, adds, *merging, self._ids, self._id_offsets, out, at
+            why, more, self._used, at = write_words(*arguments)
+            self.encoded = self._packed_words = self._used
+            done += more
+            start = int(ends[done - 1]) if done else start
+            if why != NEED_ROOM:
+                return done, at
+            length = int(ends[done]) - start
+            self._grow(length)
+            self.make_room(length)

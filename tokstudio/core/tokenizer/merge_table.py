@@ -8,13 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.arrays import power_of_two, read_only
+from tokstudio.core.base.arrays import in_large_pages, power_of_two, read_only
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.model.alphabet import Alphabet
 
 _MOST_NODES = 1 << 24
 _ROOM, _MOST_ROOM = 1.125, 16  # rows for each node of a trie, at first and at most
 
+_NO_PAIRS = np.empty(0, np.int64)
 _NO_ROWS = np.empty(0, np.int64), np.empty((2, 0), np.int32)
 
 
@@ -63,8 +64,25 @@ class MergeTable:
         self._merges, self._results = read_only(merges), read_only(results)
         self._encoded = 0
         self._trie: Trie | None = None
+        self._units: tuple[Alphabet, NDArray[np.int32], NDArray[np.int64]] | None = None
         # By ids; see `_hashed`.
         self.pairs, self.bits = _hashed(self._merges, self._results)
+
+    def units_for(self, alphabet: Alphabet) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The arguments `unit_ids` and `byte_pairs` of `kernels.short_words.encode_words`."""
+        if alphabet.base != "bytes":
+            return alphabet.id_of, _NO_PAIRS
+        # Another thread may replace it by one for another alphabet at any time.
+        units = self._units
+        if units is None or units[0] is not alphabet:
+            from tokstudio.core.kernels.short_words import fill_byte_pairs
+
+            unknown = -1 if alphabet.unknown is None else alphabet.unknown
+            ids, pairs = np.where(alphabet.id_of < 0, np.int32(unknown), alphabet.id_of), np.empty(1 << 16, np.int64)
+            units = alphabet, read_only(ids), pairs
+            fill_byte_pairs(units[1], self.pairs, self.bits, pairs)
+            self._units = units
+        return units[1:]
 
     def trie_for(self, alphabet: Alphabet, size: int) -> Trie | None:
         """The trie for a text of so many base tokens.
@@ -116,7 +134,7 @@ def _hashed(merges: NDArray[np.int32], results: NDArray[np.int32]) -> tuple[NDAr
     """The hash table of merges, int64 [2 s], and its bits, uint8; see `kernels.encode.fill_pairs`."""
     from tokstudio.core.kernels.encode import fill_pairs
 
-    pairs = np.full(2 << max(4, (2 * len(merges)).bit_length()), -1, np.int64)
+    pairs = in_large_pages(2 << max(4, (2 * len(merges)).bit_length()), -1)
     bits = np.zeros(power_of_two(max(1, 4 * len(merges))), np.uint8)
     fill_pairs(read_only(merges), read_only(results), pairs, bits)
     return pairs, bits

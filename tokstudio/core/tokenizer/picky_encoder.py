@@ -55,14 +55,16 @@ def events_of(merges: NDArray[np.int32], rows: NDArray[np.int64], base_size: int
 class PickyEncoder(Encoder):
     """Encodes with the events of the first `limit` merges."""
 
+    _merges_words = False
+
     def __init__(self, alphabet: Alphabet, events: Events, limit: int, pattern: str) -> None:
         # Words are split into base tokens without merges.
         super().__init__(alphabet, MergeTable(np.empty((0, 2), np.int32), np.empty(0, np.int32)), limit, pattern)
         self._events = events
 
     def _encode_words(self, known_words: KnownWords) -> tuple[int, int]:
-        from tokstudio.core.kernels.encode import encode_words
         from tokstudio.core.kernels.replay import replay_words
+        from tokstudio.core.kernels.short_words import encode_words
 
         first = known_words.encoded
         # Without merges, this gives the base tokens.

@@ -1,0 +1,143 @@
+"""Encoding short words, compared with applying the merges one after another."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.reference import encode_slowly, named_pattern, pieces
+from tests.core.texts import patient
+from tokstudio import ConfigError, Tokenizer
+from tokstudio.core.base.arrays import in_large_pages
+from tokstudio.core.base.progress import finish
+from tokstudio.core.kernels.short_words import DONE, MOST_RANKS, NEED_ROOM, SHORT, TOO_LONG, UNKNOWN, encode_words
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.tokenizer.encoder import Encoder
+from tokstudio.core.tokenizer.merge_table import MergeTable
+
+LETTERS = "aéb日c😀"  # of one to four bytes
+UTF8 = np.array([byte for byte in range(256) if byte < 0xC0 or 0xC2 <= byte < 0xF5], np.int32)
+
+
+def some_merges(seed, base, count=200):
+    """Merges of ids below `base` and of each other, all of which few letters reach."""
+    chance, known, pairs = np.random.default_rng(seed), list(base), []
+    for rank in range(count):
+        pairs.append(tuple(chance.choice(known[: 12 + rank], 2).tolist()))
+        known.append(1000 + rank)
+    return pairs, list(range(1000, 1000 + count))
+
+
+def encoded(alphabet, pairs, results, limit, words, room=4000):
+    """What the loop returns, and the ids of each word."""
+    table = MergeTable(np.array(pairs, np.int32), np.array(results, np.int32))
+    raw = [word if isinstance(word, bytes) else word.encode() for word in words]
+    offsets = np.concatenate([[0], np.cumsum(list(map(len, raw)))])
+    ids, id_offsets = np.full(room, 7, np.uint32), np.zeros(len(raw) + 1, np.int64)
+    unit_ids, byte_pairs = table.units_for(alphabet)
+    unknown = -1 if alphabet.unknown is None else alphabet.unknown
+    merging = unit_ids, unknown, byte_pairs, table.pairs, table.bits, limit
+    why, done = encode_words(np.frombuffer(b"".join(raw), np.uint8).copy(), offsets, 0, *merging, ids, id_offsets)
+    return why, [ids[id_offsets[k] : id_offsets[k + 1]].tolist() for k in range(done)]
+
+
+def by_letters(word, pairs, results, ids):
+    """`encode_slowly` for tokens that are characters: letters are replaced by bytes."""
+    byte_ids = [ids.get(letter, 0) for letter in LETTERS] + [0] * 250
+    return encode_slowly(bytes(map(LETTERS.index, word)), pairs, results, byte_ids)
+
+
+@settings(patient, max_examples=60)
+@given(st.integers(0, 1 << 20), st.text("abc", min_size=1, max_size=SHORT), st.integers(0, 200))
+def test_words_of_bytes(seed, word, limit):
+    byte_ids = np.random.default_rng(seed).permutation(256)
+    pairs, results = some_merges(seed, byte_ids[list(b"abc")].tolist())
+    given_words = [word, word[:9], word[:1], "a" * SHORT, word]
+    expected = [encode_slowly(each.encode(), pairs[:limit], results[:limit], byte_ids.tolist()) for each in given_words]
+    assert encoded(Alphabet.of_bytes(byte_ids), pairs, results, limit, given_words) == (DONE, expected)
+
+
+@settings(patient, max_examples=60)
+@given(st.integers(0, 1 << 20), st.text(LETTERS, min_size=1, max_size=SHORT), st.booleans(), st.integers(0, 200))
+def test_words_of_characters(seed, word, is_whole, limit):
+    """A character without an id is the unknown token, which merges may join as any other."""
+    known = LETTERS if is_whole else LETTERS[:-2]
+    ids = {letter: 5 + 3 * number for number, letter in enumerate(known)}
+    points = np.array(sorted(map(ord, known)))
+    alphabet = Alphabet("characters", points, np.array([ids[chr(point)] for point in points], np.int32), 0)
+    pairs, results = some_merges(seed, [0, *ids.values()])
+    expected = [
+        by_letters(each, pairs[:limit], results[:limit], ids) for each in (word, word[:8], word[:1], "é" * SHORT)
+    ]
+    words = [word, word[:8], word[:1], "é" * SHORT]
+    assert encoded(alphabet, pairs, results, limit, words) == (DONE, expected)
+
+
+def test_the_loop_ends_at_a_word_that_it_does_not_encode():
+    pairs, results = [(97, 97), (1000, 1000)], [1000, 1001]
+    alphabet = Alphabet.of_bytes(range(256))
+    begin = [[1001], [98]]
+    assert encoded(alphabet, pairs, results, 2, ["aaaa", "b", "a" * (SHORT + 1)]) == (TOO_LONG, begin)
+    assert encoded(alphabet, pairs, results, 2, ["aaaa", "b", "ccc"], room=4) == (NEED_ROOM, begin)
+    # Beside a place, no more ranks fit.
+    assert encoded(alphabet, pairs, results, MOST_RANKS, ["aaaa"]) == (DONE, [[1001]])
+    assert encoded(alphabet, pairs, results, MOST_RANKS + 1, ["aaaa"]) == (TOO_LONG, [])
+    letters = Alphabet("characters", np.array([97, 98]), np.array([97, 98], np.int32))
+    assert encoded(letters, pairs, results, 2, ["aaaa", "b", "é"]) == (UNKNOWN, begin)
+    assert encoded(letters, pairs, results, 2, ["aaaa", "b", "a" * (SHORT + 1)]) == (TOO_LONG, begin)
+    alphabet = Alphabet("bytes", UTF8, UTF8)
+    assert encoded(alphabet, pairs, results, 2, ["aaaa", "b", b"aa\xff"]) == (UNKNOWN, begin)
+    assert encoded(alphabet, pairs, results, 2, ["aaaa", "b", b"\xffa"]) == (UNKNOWN, begin)
+
+
+def test_bytes_without_an_id_are_the_unknown_token_where_there_is_one():
+    pairs, results = [(97, 300), (300, 300), (1001, 1000)], [1000, 1001, 1002]
+    words = [b"\xff\xfea\xff", "ab", b"\xff"]
+    expected = [[1002], [97, 98], [300]]
+    assert encoded(Alphabet("bytes", UTF8, UTF8, 300), pairs, results, 3, words) == (DONE, expected)
+
+
+def text_of_many_words():
+    """More new words than a table has room for at first, among them long ones and words met before."""
+    chance = np.random.default_rng(5)
+    words = ["".join(chance.choice(list("abc"), size)) for size in chance.integers(1, 14, 4000)]
+    words[1500], words[1501], words[3000] = "a" * 300, "b" * SHORT, "ab" * 5000
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("limit", [0, 50, 200, MOST_RANKS + 1])
+def test_new_words_are_encoded_where_they_are_met(limit):
+    pairs, results = some_merges(3, list(b"abc "))
+    tokenizer = Tokenizer(np.array(pairs), np.array(results), pattern="gpt2")
+    text = text_of_many_words()
+    table = MergeTable(tokenizer.merges, tokenizer.merge_results)
+    encoder = Encoder(tokenizer.alphabet, table, limit, "gpt2")
+    prepared = finish(tokenizer.prepared_work(text))
+    expected = []
+    for word in pieces(text.encode(), named_pattern("gpt2")):
+        expected += encode_slowly(word, pairs[:limit], results[:limit])
+    for _ in range(2):  # with an empty cache, and a warm one
+        (ids,) = finish(encoder.encode_work(prepared.data, prepared.pieces, np.array([-1], np.int32), 1))
+        assert ids.tolist() == expected
+
+
+def test_a_word_that_cannot_be_encoded_is_named_after_others_were_added():
+    merges = np.array([[97, 98]], np.int32)
+    letters = Alphabet("characters", np.array([32, 97, 98]), np.array([32, 97, 98], np.int32))
+    tokenizer = Tokenizer(merges, np.array([256]), alphabet=letters, pattern="gpt2")
+    text = "ab ba abba " * 40
+    for _ in range(2):
+        with pytest.raises(ConfigError, match='"é"'):
+            tokenizer.encode(text + "é aab")
+        assert tokenizer.decode(tokenizer.encode(text + "aab")) == text + "aab"
+
+
+@pytest.mark.parametrize("size", [0, 1, (1 << 17) - 1, 1 << 17, (1 << 18) + 3])
+def test_arrays_in_large_pages_are_full_of_a_number(size):
+    array = in_large_pages(size, -1)
+    assert (array.dtype, array.shape, array.flags.writeable) == (np.int64, (size,), True)
+    assert np.all(array == -1)
+    assert size < 1 << 17 or array.__array_interface__["data"][0] % (1 << 21) == 0
