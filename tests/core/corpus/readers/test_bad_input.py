@@ -286,6 +286,18 @@ def test_rows_that_share_a_large_text_are_read_few_at_a_time(write, monkeypatch)
     assert max(collected) < 7 * len(text)
 
 
+def test_pages_of_negative_sizes_are_refused(write):
+    """A step back by the length of the header would be one of no bytes, for ever."""
+    made = io.BytesIO()
+    parquet.write_table(pa.table({"text": ["a text", "more"]}), made, use_dictionary=False, compression="none")
+    data = made.getvalue()
+    assert (data[4], data[6], data[8]) == (0x15,) * 3, "the type and both sizes of the first page, each of one byte"
+    for place in (7, 9):  # what it unpacks to, and what it has
+        for size in range(1, 64):
+            less = data[:place] + bytes([2 * size - 1]) + data[place + 1 :]
+            assert "a page has a negative size" in refused(write("a.parquet", less))
+
+
 def test_bombs_in_archives_are_refused(write, small_bombs):
     text = b"hello world text \n" * 1_000
     assert "as only a bomb does" in refused(write("a.tar", of_sparse(text, 100_000_000, f"0,{len(text)}")))
