@@ -299,7 +299,7 @@ def test_a_click_in_the_list_shows_the_token_whose_pane_comes_to_the_front(qtbot
 
 def test_the_index_follows_a_run_that_grows(qtbot, session, theme, make_run):
     finder = Finder(session, theme)
-    QAbstractItemModelTester(finder.model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    QAbstractItemModelTester(finder.model, QAbstractItemModelTester.FailureReportingMode.Fatal, finder.model)
     run = make_run(vocabulary_size=280)
     finder.begin()
     qtbot.waitUntil(lambda: run.tokens.index is not None, timeout=PATIENCE)

@@ -43,7 +43,7 @@ def add(run, tokenizer, merges):
 @pytest.fixture
 def model(qtbot, session):
     model = MergesModel(session.indexing)
-    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning)
+    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning, model)
     return model
 
 

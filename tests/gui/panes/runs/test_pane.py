@@ -503,7 +503,7 @@ def run() -> StudioRun:
 def model(qtbot, session, run):
     session.corpus.set_sources(run.corpus.sources)
     model = RunsModel(Theme("light"), session.on_text)
-    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal, model)
     return model
 
 

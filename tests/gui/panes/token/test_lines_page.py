@@ -61,7 +61,9 @@ def lines_with(corpus: Corpus, tokenizer: Tokenizer, token: int) -> FoundHits:
 
 
 def test_every_use_is_a_line_with_the_token_in_its_middle(qtbot, session, trained):
-    QAbstractItemModelTester(trained.lines.model, QAbstractItemModelTester.FailureReportingMode.Warning)
+    QAbstractItemModelTester(
+        trained.lines.model, QAbstractItemModelTester.FailureReportingMode.Warning, trained.lines.model
+    )
     session.view.set_playhead(20)
     token = max(range(256, 276), key=lambda one: session.runs.active.uses.at(20)[one])
     session.view.look_at(token)

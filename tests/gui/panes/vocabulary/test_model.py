@@ -49,7 +49,6 @@ def run(tokenizer):
 @pytest.fixture
 def model(qtbot, session, run):
     model = VocabularyModel(session.indexing)
-    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning)
     model.set_run(run, 444)
     return model
 
@@ -244,7 +243,7 @@ def test_a_sorted_list_follows_a_growing_run(qtbot, session, tokenizer):
     run = StudioRun(1, "Run 1", CONFIG, Corpus.from_text(sample_text("scripts")))
     run.uses.begin(tokenizer.run.base_counts, 0, 0)
     model = VocabularyModel(session.indexing)
-    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning)
+    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning, model)
     model.set_run(run)
     model.sort(TOKEN)
     made = tokenizer.run
@@ -266,7 +265,7 @@ def test_a_file_may_assign_ids_in_any_order(qtbot, session, tokenizer):
     merges = np.array([[byte_ids[97], byte_ids[98]], [7, byte_ids[99]]], np.int32)
     opened = Tokenizer(merges, np.array([7, 3], np.int32), alphabet=Alphabet.of_bytes(byte_ids))
     model = VocabularyModel(session.indexing)
-    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning)
+    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning, model)
     model.set_run(StudioRun.opened(1, "file", opened), 2)
     shown = settled(qtbot, model)
     assert shown[:3] == [3, 7, 1000]
