@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import inspect
 import pickle
+import pkgutil
 import threading
 from collections.abc import Callable
 from copy import deepcopy
@@ -13,6 +15,7 @@ from dataclasses import FrozenInstanceError, asdict, field, fields, replace
 
 import pytest
 
+import tokstudio
 from tokstudio.core.base import records
 
 KINDS: list[Callable] = [dataclasses.dataclass, records.dataclass]
@@ -124,13 +127,38 @@ def test_they_behave_as_those_of_the_standard_library():
     assert len(usual) > 20
 
 
-def test_the_methods_are_compiled_when_they_are_first_used():
-    Plain, _, _, Single, *_ = declared(records.dataclass)
-    assert {type(vars(Plain)[name]) for name in ("__init__", "__repr__", "__eq__", "__hash__")} == {records._Late}
+def late(kind):
+    """The attributes of a class that are not made yet."""
+    return {name for name, value in vars(kind).items() if isinstance(value, records._Late)}
+
+
+def test_fields_and_methods_are_made_when_they_are_first_used():
+    of_fields = {"__dataclass_fields__", "__dataclass_params__", "__match_args__"}
+    Plain, Heir, _, Single, *_ = declared(records.dataclass)
+    assert late(Plain) == late(Heir) == {"__init__", "__repr__", "__eq__", "__hash__", *of_fields}
     made = Plain(1)
-    assert {type(vars(Plain)[name]) for name in ("__init__", "__repr__", "__eq__", "__hash__")} == {type(told)}
+    assert late(Plain) == {"__repr__", "__eq__", "__hash__"}
     assert made == Plain(1)
-    assert isinstance(vars(Single)["__init__"], records._Late)
+    assert late(Plain) == {"__repr__"}
+    assert repr(made).endswith("Plain(number=1, names=[])")
+    assert late(Plain) == set()
+    assert late(Heir) == {"__init__", "__repr__", "__eq__", "__hash__", *of_fields}
+    assert late(Single) == {"__init__", "__repr__", *of_fields}
+    assert [each.name for each in fields(Single)] == ["number"]
+    assert late(Single) == {"__init__", "__repr__"}
+
+
+def test_all_records_of_the_program_are_dataclasses():
+    # A field without a type, or after one with a default, would else be an error of the first use.
+    kinds: set[type] = set()
+    for module in pkgutil.walk_packages(tokstudio.__path__, "tokstudio."):
+        if not module.name.endswith("__main__"):
+            named = vars(importlib.import_module(module.name)).values()
+            kinds |= {kind for kind in named if isinstance(kind, type) and "__dataclass_fields__" in vars(kind)}
+    assert len(kinds) > 300
+    for kind in kinds:
+        assert set(inspect.signature(kind).parameters) == {each.name for each in fields(kind) if each.init}, kind
+        assert not late(kind) & {"__init__", "__dataclass_fields__"}
 
 
 @pytest.mark.parametrize("first", KINDS)

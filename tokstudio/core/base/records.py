@@ -1,12 +1,13 @@
-"""Frozen dataclasses whose methods are compiled when they are first used, and not when their module is imported.
+"""Frozen dataclasses that find their fields and compile their methods when first used, not when they are imported.
 
-There are four hundred, of which a program uses a few: to compile all took a third of the time of its imports.
+There are four hundred, of which a program uses a few: to do it for all took a third of the time of its imports.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -33,19 +34,30 @@ else:
         return make if cls is None else make(cls)
 
 
+# Compiled together, as they are used together; of most classes a program needs only the first.
+_GROUPS = (("__init__",), ("__repr__",), ("__eq__", "__hash__"))
+_OF_FIELDS = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
+# One thread at a time: a second search, beside the first, would not find the defaults of all fields.
+_lock = threading.RLock()
+
+
 def _make_frozen(names: list[str], kw_only: bool, cls: type) -> type:
     own = vars(cls)
     # Python gives a class with `__eq__` no hash, but a frozen dataclass has one.
     names = [name for name in names if name not in own or (name == "__hash__" and own[name] is None)]
-    inherits = hasattr(cls, "__dataclass_fields__")
-    dataclasses.dataclass(frozen=inherits, init=False, repr=False, eq=False, kw_only=kw_only)(cls)
+    inherits = any("__dataclass_fields__" in vars(base) for base in cls.__mro__[1:])
     if not inherits:
         for name, refuse in (("__setattr__", _refuse_to_set), ("__delattr__", _refuse_to_delete)):
             setattr(cls, name, refuse)
-        # Else Python would refuse a frozen dataclass that inherits from this.
-        vars(cls)["__dataclass_params__"].frozen = True
-    for name in names:
-        setattr(cls, name, _Late(cls, name))
+    find = partial(_find_fields, cls, inherits, kw_only)
+    for name in _OF_FIELDS:
+        if name == "__match_args__" and name in own:
+            continue
+        setattr(cls, name, _Late(cls, name, find))
+    for group in _GROUPS:
+        compiled = [name for name in group if name in names]
+        for name in compiled:
+            setattr(cls, name, _Late(cls, name, partial(_compile, cls, compiled)))
     return cls
 
 
@@ -67,26 +79,49 @@ def _is_frozen(value: object, name: str) -> bool:
 
 
 class _Late:
-    """Stands in for a method of a dataclass until it, and with it the others, are compiled."""
+    """Stands in for an attribute of a dataclass until it, and with it others, are made."""
 
-    def __init__(self, cls: type, name: str) -> None:
-        self._cls, self._name = cls, name
+    def __init__(self, cls: type, name: str, make: Callable[[], None]) -> None:
+        self._cls, self._name, self._make = cls, name, make
 
-    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]:
-        method = vars(self._cls)[self._name]
-        if method is self:
-            _compile(self._cls)
-            method = vars(self._cls)[self._name]
-        return method if instance is None else method.__get__(instance, owner)
+    def __get__(self, instance: object, owner: type | None = None) -> object:
+        with _lock:
+            if vars(self._cls)[self._name] is self:
+                self._make()
+        value = vars(self._cls)[self._name]
+        return value if instance is None or not callable(value) else value.__get__(instance, owner)
 
 
-def _compile(cls: type) -> None:
-    """Gives a class the methods of a dataclass that has the same fields."""
+def _find_fields(cls: type, inherits: bool, kw_only: bool) -> None:
+    """Gives a class what the standard library asks a dataclass for, without methods."""
+    # An heir of a frozen class has to be made frozen, which compiles two methods.
+    make = dataclasses.dataclass(frozen=inherits, init=False, repr=False, eq=False, match_args=False, kw_only=kw_only)
+    make(cls)
+    # Else Python would refuse a frozen dataclass that inherits from this.
+    vars(cls)["__dataclass_params__"].frozen = True
+    if isinstance(vars(cls).get("__match_args__"), _Late):
+        names = tuple(field.name for field in dataclasses.fields(cls) if field.init and not field.kw_only)
+        cls.__match_args__ = names
+
+
+def _compile(cls: type, names: list[str]) -> None:
+    """Gives a class these methods of a dataclass that has the same fields."""
     fields: list[Any] = [(field.name, field.type, field) for field in dataclasses.fields(cls)]
-    names = {"__module__": cls.__module__, **({"__post_init__": None} if hasattr(cls, "__post_init__") else {})}
-    same = dataclasses.make_dataclass(cls.__name__, fields, frozen=True, namespace=names)
-    for name, late in list(vars(cls).items()):
-        if isinstance(late, _Late):
-            method = vars(same)[name]
-            method.__qualname__ = f"{cls.__qualname__}.{name}"
-            setattr(cls, name, method)
+    # Without a docstring, the standard library would make one of the signature.
+    known = {"__module__": cls.__module__, "__doc__": "-"}
+    known |= {"__post_init__": None} if hasattr(cls, "__post_init__") else {}
+    # Only its `__init__` differs in a frozen class, which has two methods more to compile.
+    same = dataclasses.make_dataclass(
+        cls.__name__,
+        fields,
+        namespace=known,
+        init="__init__" in names,
+        repr="__repr__" in names,
+        eq="__eq__" in names,
+        unsafe_hash="__hash__" in names,
+        frozen="__init__" in names,
+    )
+    for name in names:
+        method = vars(same)[name]
+        method.__qualname__ = f"{cls.__qualname__}.{name}"
+        setattr(cls, name, method)
