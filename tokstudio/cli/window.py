@@ -10,10 +10,6 @@ import gc
 from tokstudio.cli.process.terminal import DONE
 from tokstudio.core.base.errors import TokStudioError
 
-# These imports suffice to pass files on; the window itself takes longer to load.
-from tokstudio.gui.app.single_instance import Claim, address
-from tokstudio.gui.session.preferences import reset_settings, settings_file
-
 
 def open_window(arguments: argparse.Namespace) -> int:
     """Runs the command line without a command, and returns the exit code.
@@ -21,6 +17,16 @@ def open_window(arguments: argparse.Namespace) -> int:
     Raises:
         TokStudioError: There is no display, the settings cannot be reset now, or the log cannot be written.
     """
+    # Nothing of what is loaded from here on is garbage; the window collects later (`gui.app.process`).
+    gc.disable()
+    import PySide6.QtCore  # noqa: F401 - the next line needs it
+
+    # PySide6 would read the source of every module, to see whether it wants other names of Qt's methods: none does.
+    builtins.__import__ = getattr(builtins, "__orig_import__", builtins.__import__)
+    # These imports suffice to pass files on; the window itself takes longer to load.
+    from tokstudio.gui.app.single_instance import Claim, address
+    from tokstudio.gui.session.preferences import reset_settings, settings_file
+
     claim = None
     if arguments.reset_settings or not arguments.demo:
         claim = Claim(address(settings_file().parent))
@@ -36,10 +42,6 @@ def open_window(arguments: argparse.Namespace) -> int:
         if arguments.demo:
             claim.release()
             claim = None
-    # Nothing of what is loaded now is garbage; the window collects later (`gui.app.garbage`).
-    gc.disable()
-    # PySide6 would read the source of every module, to see whether it wants other names of Qt's methods: none does.
-    builtins.__import__ = getattr(builtins, "__orig_import__", builtins.__import__)
     from tokstudio.gui.app.app import run
 
     return run(
