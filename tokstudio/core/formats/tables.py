@@ -17,6 +17,7 @@ import codecs
 import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,13 +37,15 @@ MERGE_COLUMNS = (
 )  # fmt: skip
 VOCABULARY_COLUMNS = ("id", "kind", "text", "hex", "bytes", "left", "right", "merge", "uses")
 
-_ESCAPES = {
-    code: {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}.get(
-        chr(code), f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
-    )
-    for code in range(0x3000)
-    if code == ord("\\") or unicodedata.category(chr(code)) in ("Cc", "Zl", "Zp")
-}
+
+@cache
+def _escapes() -> Mapping[int, str]:
+    own = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
+    return {
+        code: own.get(chr(code), f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+        for code in range(0x3000)
+        if code == ord("\\") or unicodedata.category(chr(code)) in ("Cc", "Zl", "Zp")
+    }
 
 
 class _Style(NamedTuple):
@@ -55,12 +58,12 @@ class _Style(NamedTuple):
 
 
 def _csv(columns: Sequence[str]) -> _Style:
-    return _Style((b"", *[b","] * (len(columns) - 1)), _ESCAPES | {ord('"'): '""'}, b"\n", b"")
+    return _Style((b"", *[b","] * (len(columns) - 1)), {**_escapes(), ord('"'): '""'}, b"\n", b"")
 
 
 def _json_lines(columns: Sequence[str]) -> _Style:
     leads = tuple(f'{", " if number else "{"}"{column}": '.encode() for number, column in enumerate(columns))
-    return _Style(leads, {code: json.dumps(chr(code))[1:-1] for code in (*_ESCAPES, ord('"'))}, b"}\n", b"null")
+    return _Style(leads, {code: json.dumps(chr(code))[1:-1] for code in (*_escapes(), ord('"'))}, b"}\n", b"null")
 
 
 class _Merges(Format):

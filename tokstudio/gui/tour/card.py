@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QKeyEvent, QPaintEvent, QPen, QRegion
+from PySide6.QtGui import QColor, QKeyEvent, QPaintEvent, QPen, QRegion
 from PySide6.QtWidgets import QBoxLayout, QFrame, QPushButton, QWidget
 
 from tokstudio.gui.style.theme import Theme
@@ -147,6 +147,9 @@ class TourCard(QFrame):
             self._told = description
             self._new.start()
             self.setAccessibleDescription(description)
+            # Here, as to load them takes a part of the time of a start.
+            from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
+
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, description))
 
     def offer(self, *verbs: str, is_main: bool = False) -> None:

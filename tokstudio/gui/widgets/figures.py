@@ -14,12 +14,10 @@ from PySide6.QtCore import (
     QEvent,
     QIODevice,
     QMargins,
-    QMarginsF,
     QModelIndex,
     QPersistentModelIndex,
     QRect,
     QSize,
-    QSizeF,
     Qt,
 )
 from PySide6.QtGui import (
@@ -29,10 +27,7 @@ from PySide6.QtGui import (
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
-    QPageLayout,
-    QPageSize,
     QPainter,
-    QPdfWriter,
 )
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import (
@@ -80,6 +75,10 @@ def drawing_of(
 
 def pdf_of(width: int, height: int, paint: Callable[[QPainter], None], title: str, description: str) -> bytes:
     """Returns a page of PDF of `width` by `height` points that `paint` draws; the metadata say what it is of."""
+    # Here, as to load them takes a part of the time of a start.
+    from PySide6.QtCore import QMarginsF, QSizeF
+    from PySide6.QtGui import QPageLayout, QPageSize, QPdfWriter
+
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     writer = QPdfWriter(buffer)
