@@ -320,8 +320,9 @@ def test_every_loop_is_compiled_for_one_set_of_types():
         "count_pairs": "eligible_pair compact count_cells number_cells place_cells sift_cells number_pairs allot "
         "place_pairs index_pairs",
         "symbols": "lay_out_bytes measure_tokens lay_out_characters",
-        "encode": "fill_pairs encode_sequence collect encode_words",
-        "known_words": "find_tokens spread_slots pack emit write_known",
+        "encode": "fill_pairs encode_sequence collect",
+        "short_words": "fill_byte_pairs encode_words",
+        "known_words": "find_tokens spread_slots pack emit write_words",
         "documents": "scan_documents cut_specials",
         "words": "look_up spread add_up gather enter join_rows take_rows renumber weigh",
     }
