@@ -33,6 +33,7 @@ from tokstudio.gui.widgets.pane import Pane
 # It reads nothing but the pictures of the guide, follows no link and runs no script.
 
 _MARGIN = 8  # pixels, left and right of a picture together
+_HIGHEST = 3  # lines of text: what is higher is a picture
 _APART = 60  # pixels between the places where a line that is cut is looked for
 _MOST_CHARACTERS = 70  # of average width on a line; of English text, some more fit
 _STYLE = Template("""
@@ -130,10 +131,11 @@ class Browser(QTextBrowser):
         self.asked.emit(url.toString())
 
     def _end_at_line(self) -> None:
-        """Leaves the room below the last whole line empty, but for what is as high as half of the page."""
+        """Leaves the room below the last whole line empty; a picture may be cut, as an empty page would hide it."""
         margins, layout = self.viewportMargins(), self.document().documentLayout()
         room, top = self.viewport().height() + margins.bottom(), self.verticalScrollBar().value()
         end, cut = float(top + room), float(top + room)
+        highest = _HIGHEST * self.fontMetrics().lineSpacing()
         if end < layout.documentSize().height():
             # The cells of a table may have lines at different heights.
             for x in range(_MARGIN, max(self.viewport().width(), _MARGIN + 1), _APART):
@@ -142,9 +144,9 @@ class Browser(QTextBrowser):
                 line = block.layout().lineForTextPosition(max(at, 0) - block.position())
                 if line.isValid():
                     first = layout.blockBoundingRect(block).top() + line.y()
-                    if first < end < first + line.height():
+                    if first < end < first + line.height() and line.height() < highest:
                         cut = min(cut, first)
-        bottom = int(end - cut + 0.999) if end - cut < room / 2 else 0
+        bottom = int(end - cut + 0.999)
         if bottom != margins.bottom():
             margins.setBottom(bottom)
             self.setViewportMargins(margins)
