@@ -120,10 +120,10 @@ class PreparedText:
 def utf8_with_padding(text: Text) -> NDArray[np.uint8]:
     """The UTF-8 of a text as of `to_utf8`, uint8, with `PADDING` zeros after it.
 
-    A long string is converted in parts: Python has up to four bytes for each character where one of them all needs
-    these, and converts a part as ASCII where it is.
+    A long string that is not all ASCII is converted in parts: Python has up to four bytes for each character where one
+    of them all needs these, and converts a part as ASCII where it is.
     """
-    if isinstance(text, str) and len(text) > _CONVERTED:
+    if isinstance(text, str) and len(text) > _CONVERTED and not text.isascii():
         # Two bytes at most for a character that the string holds in one, three for two, four for four.
         data = np.empty(min(4 * len(text), 2 * sys.getsizeof(text)) + PADDING, np.uint8)
         at = 0
