@@ -3,6 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +16,7 @@ from tests.core.texts import patient
 from tokstudio import ConfigError, Tokenizer
 from tokstudio.core.base.arrays import in_large_pages
 from tokstudio.core.base.progress import finish
+from tokstudio.core.kernels import short_words
 from tokstudio.core.kernels.short_words import DONE, MOST_RANKS, NEED_ROOM, SHORT, TOO_LONG, UNKNOWN, encode_words
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.tokenizer.encoder import Encoder
@@ -141,3 +145,23 @@ def test_arrays_in_large_pages_are_full_of_a_number(size):
     assert (array.dtype, array.shape, array.flags.writeable) == (np.int64, (size,), True)
     assert np.all(array == -1)
     assert size < 1 << 17 or array.__array_interface__["data"][0] % (1 << 21) == 0
+
+
+def test_no_array_whose_address_a_loop_takes_is_freed_before_the_loop_ends():
+    """Numba frees an array after its last use: words were merged in memory that others had already got again."""
+    takers, found = {"address_of", "merging_of"}, []
+    for file in Path(short_words.__file__).parent.glob("*.py"):
+        for function in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+            taken = {
+                name.id
+                for call in calls
+                if isinstance(call.func, ast.Name) and call.func.id in takers
+                for name in call.args
+                if isinstance(name, ast.Name)
+            } - {argument.arg for argument in function.args.args}
+            last_lines = {ast.unparse(line) for line in function.body[-2:]}
+            found += [(file.name, function.name, name) for name in taken if f"{name}[0] = 0" not in last_lines]
+    assert found == []

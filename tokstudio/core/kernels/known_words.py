@@ -317,4 +317,6 @@ def write_words(
             out[total + 2] = (few >> _THIRD_AT) & _ID_MASK
             total += np.int64(few >> _AMOUNT_AT)
         start = end
+    # Numba frees an array after its last use, and takes its address for none of the uses.
+    scratch[0] = 0
     return DONE, n, used, total

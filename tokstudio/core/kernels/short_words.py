@@ -67,7 +67,10 @@ class WordMerges(NamedTuple):
 def merging_of(
     unit_ids: Int32, unknown: int, byte_pairs: Int64, pairs: Int64, bits: Bytes, limit: int, scratch: Int32
 ) -> WordMerges:
-    """The second argument of `encode_short`; see `encode_words`. `scratch` is int32 [SCRATCH]."""
+    """The second argument of `encode_short`; see `encode_words`.
+
+    `scratch` is int32 [SCRATCH]. Where it is the caller's own, it is to be used once more at the end: else it is freed.
+    """
     slots, mask = slots_of(pairs)
     pairs_of_bytes = address_of(byte_pairs) if byte_pairs.size > 0 else np.int64(0)
     units, bits_at, bit_mask = address_of(unit_ids), address_of(bits), 8 * bits.size - 1
@@ -253,4 +256,6 @@ def encode_words(
         if amount < 0:
             return -amount, word
         id_offsets[word + 1] = to + amount
+    # Numba frees an array after its last use, and takes its address for none of the uses.
+    scratch[0] = 0
     return DONE, offsets.size - 1
