@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.nursery import nurseries
 from tests.times import TIMES
 from tokstudio.core.kernels.cache import FOLDER, choose_places
 
@@ -80,6 +81,22 @@ def no_waiting_for_the_disk() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", os.fstat)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_certificates() -> Iterator[None]:
+    """Lets no connection read the system's certificates, as no server of a test has one: that takes 30 ms."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("SSL_CERT_FILE", raising=False)
+        patch.setenv("SSL_CERT_DIR", os.devnull)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def processes_from_nurseries() -> Iterator[None]:
+    """Starts child processes by forks."""
+    with nurseries():
         yield
 
 

@@ -41,10 +41,10 @@ MODULES = (
     "tokstudio.core.warm_up",
 )
 # The environment variable with the descriptor of a pipe that the parent holds and never writes to.
-_PARENT = "TOKSTUDIO_PARENT"
+PARENT = "TOKSTUDIO_PARENT"
 # The child process imports the package from the same folder as this process. That folder does not stay on the path,
 # where it would come before the standard library.
-_START = (
+START = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from tokstudio.__main__ import main; del sys.path[0]; "
     "sys.exit(main())"
 )
@@ -62,7 +62,7 @@ def is_bundle() -> bool:
 def module_command(module: str, *arguments: str) -> list[str]:
     """The command that runs the `main` of one of `MODULES`, without the current folder; start it in `import_folder`."""
     assert module in MODULES
-    python = () if is_bundle() else ("-I" if sys.flags.isolated else "-P", "-c", _START, str(import_folder()))
+    python = () if is_bundle() else ("-I" if sys.flags.isolated else "-P", "-c", START, str(import_folder()))
     return [sys.executable, *python, PROCESS, module, *arguments]
 
 
@@ -92,7 +92,7 @@ def start_process(
             stdout=subprocess.PIPE if has_output else subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd=import_folder(),
-            env={**os.environ, **variables, _PARENT: str(ends[0]) if ends else ""},
+            env={**os.environ, **variables, PARENT: str(ends[0]) if ends else ""},
             start_new_session=own_session,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0) | flags,
             pass_fds=ends[:1],
@@ -122,7 +122,7 @@ def ended_with_parent() -> Generator[None]:
     # The signal of a pipe at which something happens; Python's own handlers would have to wait for the lock. Nothing
     # comes through this pipe but its end. Standard input would not do: the system also sends the signal when what the
     # parent has written may long have been read.
-    pipe = int(os.environ[_PARENT])
+    pipe = int(os.environ[PARENT])
     library = ctypes.CDLL(None)
     library.signal.argtypes = ctypes.c_int, ctypes.c_void_p
     library.signal(signal.SIGIO, ctypes.cast(library._exit, ctypes.c_void_p))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from importlib.metadata import version
 from types import ModuleType
 from typing import Any
@@ -110,9 +111,11 @@ class Connections:
 
     def __init__(self, name: Name, host: str, facts: int = _LARGEST_FACTS, answers: int = _MOST_ANSWERS) -> None:
         import httpx2
-        from huggingface_hub import constants, get_session, set_client_factory
+        from huggingface_hub import constants, set_client_factory
 
+        requests: Any = import_module("huggingface_hub.utils._http")
         _check(name, "huggingface-hub", constants, "DOWNLOAD_CHUNK_SIZE")
+        _check(name, "huggingface-hub", requests, "hf_request_event_hook")
         _check(name, "httpx2", httpx2, "SyncByteStream")
         # The default is 10 MB, so that most tokenizers would be one piece.
         constants.DOWNLOAD_CHUNK_SIZE = _PIECE
@@ -121,7 +124,8 @@ class Connections:
         self._left: float = facts  # bytes that may still arrive
         self._most_answers: float = answers
         self._answers = 0
-        self._hooks = get_session().event_hooks
+        # Asking a client of the library for its hooks would read all certificates once more.
+        self._hook = requests.hf_request_event_hook
         set_client_factory(self._client)
 
     def expect_files(self) -> None:
@@ -136,10 +140,7 @@ class Connections:
     def _client(self) -> Any:  # noqa: ANN401  the type is that of the library's own dependency
         import httpx2
 
-        hooks = {
-            "request": [*self._hooks["request"], self._keep_secrets],
-            "response": [*self._hooks["response"], self._check],
-        }
+        hooks = {"request": [self._hook, self._keep_secrets], "response": [self._check]}
         # Nothing is unpacked, so nothing becomes more than was sent.
         headers = {"Accept-Encoding": "identity"}
         return httpx2.Client(event_hooks=hooks, headers=headers, follow_redirects=True, timeout=None)
