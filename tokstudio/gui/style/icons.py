@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from PySide6.QtCore import QByteArray, QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
+from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap, QPixmapCache
 from PySide6.QtSvg import QSvgRenderer
 
 from tokstudio.core.base.resources import resource
@@ -44,20 +44,26 @@ class _TintedEngine(QIconEngine):
         self._renderers: dict[str, QSvgRenderer] = {}
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
-        palette = self._theme.palette
-        colour = palette.disabled if mode == QIcon.Mode.Disabled else getattr(palette, self._role, palette.text)
         side = min(rect.width(), rect.height())
         square = QRectF(rect.x() + (rect.width() - side) / 2, rect.y() + (rect.height() - side) / 2, side, side)
-        self._renderer(colour).render(painter, square)
+        self._renderer(self._colour(mode)).render(painter, square)
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         # `size` is in device pixels: QIcon sets the ratio of the returned pixmap.
-        image = QPixmap(size)
-        image.fill(Qt.GlobalColor.transparent)
-        if not image.isNull():
-            with QPainter(image) as painter:
-                self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
+        key = f"{hash(self._drawing)} {self._colour(mode)} {size.width()} {size.height()}"
+        image = QPixmap()
+        if not QPixmapCache.find(key, image):
+            image = QPixmap(size)
+            image.fill(Qt.GlobalColor.transparent)
+            if not image.isNull():
+                with QPainter(image) as painter:
+                    self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
+                QPixmapCache.insert(key, image)
         return image
+
+    def _colour(self, mode: QIcon.Mode) -> str:
+        palette = self._theme.palette
+        return palette.disabled if mode == QIcon.Mode.Disabled else getattr(palette, self._role, palette.text)
 
     def _renderer(self, colour: str) -> QSvgRenderer:
         if colour not in self._renderers:

@@ -103,18 +103,19 @@ class Welcome(Fitting, QScrollArea):
         self.setWidget(page)
         self.viewport().setAutoFillBackground(False)
         page.setAutoFillBackground(False)
-        theme.changed.connect(self._follow_theme)
-        self.fit()
+        theme.changed.connect(self.fit)
+        self._arrange()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.fit()
 
-    def _follow_theme(self) -> None:
-        if self.isVisible():
-            self.fit()
-
     def fit(self) -> None:
+        if self.isVisible():
+            self._arrange()
+
+    def _arrange(self) -> None:
+        """Shows as much as there is room for."""
         width, height = self.viewport().width() - 16, self.viewport().height()
         across = next((count for count in (len(self._cards), 2) if width >= count * _NARROWEST), 1)
         for detail, side in ((2, _PICTURE), (2, _PICTURE * 2 // 3), (2, 0), (1, 0), (0, 0)):
