@@ -99,7 +99,7 @@ def test_no_line_of_a_story_in_many_languages_differs_under_llama_cpp(tmp_path):
     assert len(files) > 30
     assert len(lines) > 300
     # Without a pattern, merges cross every boundary of the languages themselves.
-    base = trained("\n".join(lines), 4000, special_tokens=ENDS)
+    base = trained("\n".join(lines), 2000, special_tokens=ENDS)
     for pattern in (*NAMED, covering(SUPERBPE)):
         tokenizer = base.changed(pattern=pattern)
         report = save(tokenizer, tmp_path / "a.gguf", "gguf", accept_loss=pattern in LOST)
