@@ -8,11 +8,11 @@ import json
 import re
 import stat
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BufferedReader, BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import FormatError
@@ -174,6 +174,9 @@ def _no_number(word: str) -> float:
 
 
 _decode = json.JSONDecoder(parse_constant=_no_number).raw_decode
+_decode_entries = json.JSONDecoder(parse_constant=_no_number, object_pairs_hook=list[Any]).raw_decode
+# The last comma of a window often stands within an entry.
+_CUTS = 4
 
 
 class JsonReader(Reader):
@@ -226,6 +229,34 @@ class JsonReader(Reader):
                     break
                 self._expect(",", "a comma or a closing bracket")
         self._depth -= 1
+
+    def take_several(self, brackets: str, take: Callable[[list[Any]], bool]) -> bool:
+        """Reads many entries that follow the last value at once, in a fraction of the time; False where it reads none.
+
+        It does not where they are damaged or the last ones: read one by one, they show what is wrong, and where.
+
+        Args:
+            brackets: "[]" in an array, whose entries are values; "{}" in an object, where they are pairs.
+            take: Whether the entries are right, which are read only then.
+        """
+        if len(self._text) - self._at < CHUNK:
+            self._fill(CHUNK)
+        if self.peek() != ",":
+            return False
+        first, end = self._at + 1, self._at + CHUNK
+        for _ in range(_CUTS):
+            if (end := self._text.rfind(",", first, end)) < 0:
+                return False
+            part = f"{brackets[0]}{self._text[first:end]}{brackets[1]}"
+            try:
+                entries, read = _decode_entries(part)
+            except (ValueError, RecursionError):
+                continue
+            if read < len(part) or not entries or not take(entries):
+                return False
+            self._at = self._start = end
+            return True
+        return False
 
     def value(self) -> object:
         """The next value, unless it is too large."""

@@ -186,6 +186,19 @@ def read_vocabulary_work(reader: JsonReader) -> Work[dict[str, int]]:
     """Reads the next object; FormatError where a token or an id is repeated, or a value is not an id."""
     vocabulary: dict[str, int] = {}
     used = set[int]()
+
+    def take(entries: list[tuple[str, int]]) -> bool:
+        more = dict(entries)
+        numbers = set(more.values()) if {*map(type, more.values())} == {int} else set[int]()
+        if len(numbers) < len(entries) or id_problem(min(numbers)) or id_problem(max(numbers)):
+            return False
+        if not (used.isdisjoint(numbers) and vocabulary.keys().isdisjoint(more)):
+            return False
+        used.update(numbers)
+        vocabulary.update(more)
+        return True
+
+    has_several = True
     for token in reader.items():
         value = reader.value()
         if problem := id_problem(value):
@@ -197,6 +210,8 @@ def read_vocabulary_work(reader: JsonReader) -> Work[dict[str, int]]:
             raise reader.fault_before(f"token {shown(token)}: id {number} appears twice")
         used.add(number)
         vocabulary[token] = number
+        while has_several := has_several and reader.take_several("{}", take):
+            yield from reader.progress()
         yield from reader.progress()
     return vocabulary
 

@@ -88,6 +88,18 @@ class ParsedFile:
         self._rows.extend(map(self.vocabulary.__getitem__, parts))
         return None
 
+    def add_several(self, pairs: list[list[str]], prefix: object) -> bool:
+        """Adds merges, if all are pairs of tokens that the vocabulary has with their result; else none of them."""
+        behind = len(prefix) if isinstance(prefix, str) else 0
+        ids, rows = self.vocabulary, array("i")
+        try:
+            for left, right in pairs:
+                rows.extend((ids[left], ids[right], ids[left + right[behind:]]))
+        except (KeyError, ValueError, TypeError):
+            return False
+        self._rows.extend(rows)
+        return True
+
     @property
     def byte_level(self) -> bool:
         """Whether it writes bytes as characters."""

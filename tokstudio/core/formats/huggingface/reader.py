@@ -151,10 +151,18 @@ def _enough(parsed: ParsedFile, before: ParsedFile | None) -> ParsedFile | None:
 
 def _read_merges(reader: JsonReader, parsed: ParsedFile, prefix: object) -> Work[None]:
     parsed.has_merges = True
+
+    def take(entries: list[list[str] | str]) -> bool:
+        pairs = [_parts(one) if isinstance(one, str) else one for one in entries]
+        return parsed.add_several(pairs, prefix)
+
+    has_several = True
     for _ in reader.elements():
         pair = read_pair(reader)
         if pair is not None and (problem := parsed.add(*pair, prefix)):
             raise reader.fault_before(problem)
+        while has_several := has_several and reader.take_several("[]", take):
+            yield from reader.progress()
         yield from reader.progress()
 
 
@@ -275,10 +283,16 @@ def read_pair(reader: JsonReader) -> tuple[str, str] | None:
     raise reader.fault_before("a merge must be two tokens")
 
 
+def _parts(line: str) -> list[str]:
+    """Two parts of a merge; any other number is a fault, or the version."""
+    return [] if line.startswith("#version") else line.split(" ")
+
+
 def _split(reader: JsonReader, line: str) -> tuple[str, str] | None:
-    if line.startswith("#version"):
-        return None
-    left, space, right = line.partition(" ")
-    if not space or " " in right:
-        raise reader.fault_before(f"the merge {shown(line)} must be two tokens with a space between them")
-    return left, right
+    match _parts(line):
+        case []:
+            return None
+        case [left, right]:
+            return left, right
+        case _:
+            raise reader.fault_before(f"the merge {shown(line)} must be two tokens with a space between them")
