@@ -81,11 +81,11 @@ def of_package(tokenizer):
 @pytest.mark.parametrize("case", CASES)
 def test_the_loader_gives_our_ids_and_the_folder_opens_as_the_same_tokenizer(tokenizers, tmp_path, case):
     whole = tokenizers[case]
-    texts = [torture_text(), TEXT, *(token + TEXT[:200] + token for token in whole.special_tokens), "", "\ud83d"]
+    texts = [torture_text(), TEXT[:1000], *(token + TEXT[:200] + token for token in whole.special_tokens), "", "\ud83d"]
     texts.append("".join(whole.special_tokens))
     for merges in (len(whole.merges), len(whole.merges) // 2, 0):
         tokenizer, folder = whole.at(merges), tmp_path / str(merges)
-        report = save(tokenizer, folder, "loader", sample=TEXT)
+        report = save(tokenizer, folder, "loader", sample=TEXT[1000:2000])
         assert report.proof.startswith("identical on the test text and a sample of your text")
         assert report.losses == ()
         again = load(folder)
@@ -108,7 +108,7 @@ def test_the_cases_remove_tokens_and_join_words(tokenizers):
             assert tokenizer.supermerges.sum() > 5, case
 
 
-@settings(max_examples=60 * TIMES, deadline=None)
+@settings(max_examples=25 * TIMES)
 @given(st.text("ab ", max_size=60), st.text("ab c", max_size=80), st.sampled_from([0.2, 0.4, 0.6, 0.8]))
 def test_small_texts_with_many_removals(text, other, threshold):
     config = TrainingConfig(algorithm=Picky(threshold=threshold), min_frequency=2, vocabulary_size=300)
@@ -121,7 +121,7 @@ def test_small_texts_with_many_removals(text, other, threshold):
             assert ours.decode(ours.encode(each)) == each
 
 
-@settings(max_examples=40 * TIMES, deadline=None)
+@settings(max_examples=20 * TIMES)
 @given(st.lists(st.sampled_from(["the", " cat", " sat", ".", "1", " on", "\n"]), max_size=60).map("".join))
 def test_small_texts_with_supermerges(text):
     config = TrainingConfig(algorithm=Boundless(), pattern="gpt2", min_frequency=2, vocabulary_size=300)
@@ -238,7 +238,7 @@ class TestDamaged:
     def test_damaged_files_are_read_or_refused_in_one_sentence(self, tokenizers, tmp_path, name, case):
         save(tokenizers[case].at(60) if case == "picky" else tokenizers[case], tmp_path, "loader")
         whole, chance, refused = (tmp_path / name).read_bytes(), random.Random(5), 0
-        for number in range(60 * TIMES):
+        for number in range(30 * TIMES):
             (tmp_path / name).write_bytes((mutant_of_values if number % 2 else mutant_of_bytes)(whole, chance))
             refused += read_or_refused(tmp_path / VOCABULARY, names=(r"loader_\w+\.json",)) is None
-        assert refused > 30
+        assert refused > 15

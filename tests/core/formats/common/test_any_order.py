@@ -100,9 +100,9 @@ def by_ranks(word, ranks):
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_ranks_in_no_order_encode_as_the_libraries_at_any_playhead(tmp_path, seed):
-    tokens, words = some_tokens(seed), some_words(seed)
+    tokens, words = some_tokens(seed), some_words(seed, count=100)
     file, folder = write_json(tmp_path / "json", tokens, every_split(tokens)), write_ranks(tmp_path / "ranks", tokens)
     ranks = {token: rank for rank, token in enumerate([*BYTES, *tokens])}
     theirs = tokenizers.Tokenizer.from_file(str(file))
@@ -123,7 +123,7 @@ def test_ranks_in_no_order_encode_as_the_libraries_at_any_playhead(tmp_path, see
         held = {token: rank for token, rank in ranks.items() if token in known}
         here = of_json.at(merges)
         others = here.closed(), pickle.loads(pickle.dumps(here))
-        for word in words[:60]:
+        for word in words[:25]:
             expected = by_ranks(word.encode(), held)
             assert here.encode(word) == expected, (merges, word)
             assert all(other.encode(word) == expected for other in others), (merges, word)
@@ -180,11 +180,11 @@ def test_any_list_of_pairs_encodes_as_the_library(tmp_path, seed):
         file = write_json(tmp_path / str(ignore), tokens, pairs, ignore_merges=ignore)
         tokenizer, theirs = load(file), tokenizers.Tokenizer.from_file(str(file))
         assert tokenizer.library is None
-        for word in some_words(seed):
+        for word in some_words(seed, count=100):
             assert tokenizer.encode(word) == theirs.encode(word).ids, word
         save(tokenizer, tmp_path / f"again{ignore}.json", "huggingface")
         again = tokenizers.Tokenizer.from_file(str(tmp_path / f"again{ignore}.json"))
-        for word in some_words(seed):
+        for word in some_words(seed, count=100):
             assert again.encode(word).ids == tokenizer.encode(word)
 
 
