@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QDialog, QLabel, QTabBar
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QDialog, QLabel, QMenu, QMenuBar, QTabBar
 
 from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio.core.comparison.alignment import TextTokens
@@ -60,7 +60,7 @@ def test_every_entry_has_a_letter_says_what_it_does_and_copying_needs_no_button(
 
 
 @at_window()
-def test_each_menu_has_few_entries_and_fits_into_a_small_window(qtbot, window):
+def test_menus_are_short_and_have_one_term_way_of_capitals_and_each_entry_that_a_document_names(qtbot, window):
     window.resize(1024, 640)
     qtbot.waitUntil(lambda: window.width() == 1024)
     bar = window.menuBar()
@@ -71,16 +71,24 @@ def test_each_menu_has_few_entries_and_fits_into_a_small_window(qtbot, window):
         assert left + menu.sizeHint().width() <= 1024, entry.text()
         for each in (menu, *(action.menu() for action in entries if action.menu() is not None)):
             assert each.sizeHint().height() <= 600, (entry.text(), each.title())
+    look_for_what_documents_name(bar)
+    look_at_capitals_and_icons(window.toolbar.export_button.menu())
+    texts = [text for action in window.actions_by_id.values() for text in (action.text(), action.toolTip())]
+    texts += [pane.windowTitle() for pane in window.panes]
+    texts += [label.text() for label in window.findChildren(QLabel)]
+    texts += [page.text for page in read_pages()]
+    # Tokenizers, and the tie rule.
+    for words in (r"\bRuns\b(?! (the|a|in|on)\b)", r"^Ties:?$", r"\*Ties\*", r"\blearnt\b"):
+        assert [text[:60] for text in texts if re.search(words, text, re.MULTILINE)] == [], words
 
 
-@at_window()
-def test_every_entry_that_a_document_names_is_in_the_menu_it_names(qtbot, window):
+def look_for_what_documents_name(menus: QMenuBar) -> None:
     def entries(menu):
         return {re.sub("&(?=[^&])", "", action.text()): action.menu() for action in menu.actions()}
 
     texts = [page.text for page in read_pages()]
     texts += [path.read_text("utf-8") for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))]
-    bar, named = entries(window.menuBar()), 0
+    bar, named = entries(menus), 0
     for first, *path in (found.split(" > ") for text in texts for found in re.findall(r"\*(\w+ > [^*]+)\*", text)):
         menu = bar.get(first)  # others are in dialogs
         for entry in path if menu is not None else ():
@@ -89,9 +97,9 @@ def test_every_entry_that_a_document_names_is_in_the_menu_it_names(qtbot, window
     assert named > 5
 
 
-@at_window()
-def test_the_export_menu_has_one_way_of_capitals_and_no_icon_that_says_nothing(qtbot, window):
-    entries = [action for action in window.toolbar.export_button.menu().actions() if not action.isSeparator()]
+def look_at_capitals_and_icons(menu: QMenu) -> None:
+    """Of the menu of Export, where an icon says that an entry is for all formats."""
+    entries = [action for action in menu.actions() if not action.isSeparator()]
     assert [action.text() for action in entries[1:] if not action.icon().isNull()] == []
     small = {"a", "as", "of", "the"}
     for action in entries:
@@ -168,16 +176,6 @@ def test_letters_of_controls_in_sight_and_menus_are_unique_in_every_state(qtbot,
         look(dialog.windowTitle(), dialog)
         dialog.close()
     assert max(looked) > 10
-
-
-@at_window()
-def test_one_term_for_tokenizers_and_for_the_tie_rule(qtbot, window):
-    texts = [text for action in window.actions_by_id.values() for text in (action.text(), action.toolTip())]
-    texts += [pane.windowTitle() for pane in window.panes]
-    texts += [label.text() for label in window.findChildren(QLabel)]
-    texts += [page.text for page in read_pages()]
-    for words in (r"\bRuns\b(?! (the|a|in|on)\b)", r"^Ties:?$", r"\*Ties\*", r"\blearnt\b"):
-        assert [text[:60] for text in texts if re.search(words, text, re.MULTILINE)] == [], words
 
 
 @at_window()

@@ -36,11 +36,13 @@ def test_every_sentence_counts_nothing_one_thing_and_two_right(qtbot, window):
         window.actions_by_id["train"].trigger()
         quiet(qtbot, window)
         session.view.set_text(own)
+        done: set[QWidget] = set()  # also in an earlier workspace
         for workspace in ("learn", "train", "compare"):
             window.actions_by_id[f"workspace_{workspace}"].trigger()
             for pane in window.places.panes:
-                if pane.isHidden():
+                if pane.isHidden() or pane in done:
                     continue
+                done.add(pane)
                 pane.raise_()
                 for tab in range(pane.tabs.count() if hasattr(pane, "tabs") else 1):
                     if hasattr(pane, "tabs"):

@@ -294,23 +294,18 @@ def test_the_findings_are_written_as_a_table(qtbot, window, answers, tmp_path):
 
 
 @at_window()
-def test_at_a_large_text_size_the_page_fits_a_usual_screen_and_shows_every_column(qtbot, window):
+def test_with_little_room_findings_scroll_below_a_button_in_sight_and_large_text_fits_a_usual_screen(qtbot, window):
     page = opened(qtbot, window)
+    window.resize(1440, 740)
+    settle(qtbot, window)
+    assert page.parentWidget().parentWidget().verticalScrollBar().maximum() == 0, "the page as a whole does not scroll"
+    assert page.train.visibleRegion().boundingRect().height() == page.train.height()
     window.theme.set_text_size(26)
     qtbot.waitUntil(lambda: page.findings.verticalHeader().defaultSectionSize() == 52)
     window.resize(1440, 900)
     settle(qtbot, window)
     assert window.minimumSizeHint().height() <= 900
     assert page.findings.horizontalScrollBar().maximum() == 0, "no column is cut off"
-
-
-@at_window()
-def test_where_there_is_little_room_the_findings_scroll_and_the_button_stays_in_sight(qtbot, window):
-    page = opened(qtbot, window)
-    window.resize(1440, 740)
-    settle(qtbot, window)
-    assert page.parentWidget().parentWidget().verticalScrollBar().maximum() == 0, "the page as a whole does not scroll"
-    assert page.train.visibleRegion().boundingRect().height() == page.train.height()
 
 
 def test_each_document_and_line_counts_once_in_the_sum():

@@ -73,7 +73,7 @@ def test_large_texts_that_are_one_document_are_divided_into_lines_by_a_click_tha
 
 
 @at_window()
-def test_every_document_has_a_row_which_a_title_sorts_the_worst_first(qtbot, window):
+def test_every_document_has_a_row_which_a_title_sorts_the_worst_first_and_a_filter_keeps(qtbot, window):
     window.session.corpus.add_text("\n".join(LINES))
     window.session.corpus.set_documents("line")
     quiet(qtbot, window)
@@ -95,13 +95,7 @@ def test_every_document_has_a_row_which_a_title_sorts_the_worst_first(qtbot, win
     settle(qtbot, window)
     assert column(page, "Document") == [str(number) for number in range(1, 201)]
 
-
-@at_window()
-def test_a_filter_takes_words_and_conditions_and_says_what_is_wrong(qtbot, window):
-    window.session.corpus.add_text("\n".join(LINES))
-    window.session.corpus.set_documents("line")
-    quiet(qtbot, window)
-    page = explored(qtbot, window)
+    # A filter takes words and conditions, and says what is wrong.
     write(qtbot, page, "abc bytes>30")
     settle(qtbot, window)
     qtbot.waitUntil(lambda: page.rows.count() < 200)
@@ -185,11 +179,22 @@ def test_an_empty_corpus_and_word_counts_say_what_is_missing(qtbot, tmp_path, wi
 
 
 @at_window()
-def test_the_rows_are_written_as_they_are_listed_and_copied(qtbot, tmp_path, window, answers):
+def test_rows_are_sorted_and_opened_by_their_menu_and_written_and_copied_as_listed(qtbot, tmp_path, window, answers):
     window.session.corpus.add_texts([("a.txt", "one two"), ("b.txt", '"three", four\n')])
     page = explored(qtbot, window)
-    sort(qtbot, page, "Bytes")
+    page.table_view.setCurrentIndex(page.rows.index(0, 0))
+    page.table_view.customContextMenuRequested.emit(QPoint(5, 5))
+    menu = next(menu for menu in page.findChildren(QMenu) if menu.isVisible())
+    by = next(entry.menu() for entry in menu.actions() if entry.menu() is not None)
+    next(entry for entry in by.actions() if entry.text() == "Bytes").trigger()
     settle(qtbot, window)
+    assert column(page, "Source") == ["b.txt", "a.txt"]
+    menu.actions()[0].trigger()
+    assert window.session.view.text == '"three", four\n'
+    menu.close()
+    quiet(qtbot, window)
+    # In its own workspace.
+    page = explored(qtbot, window)
     answers.target = tmp_path / "documents.csv"
     qtbot.mouseClick(window.explore.save, Qt.MouseButton.LeftButton)
     quiet(qtbot, window)
@@ -206,22 +211,18 @@ def test_the_rows_are_written_as_they_are_listed_and_copied(qtbot, tmp_path, win
 
 
 @at_window()
-def test_names_are_as_wide_as_they_need_and_written_from_left_to_right(qtbot, window):
+def test_no_name_and_no_figure_of_a_large_document_is_cut_and_names_are_from_left_to_right(qtbot, window):
     names = ["עברית of some length.txt", "日本語の長い長い文章の題名.txt", "b.txt"]
     window.session.corpus.add_texts([(name, "one two") for name in names])
-    page = explored(qtbot, window)
-    assert column(page, "Source") == names
-    width = max(map(page.table_view.fontMetrics().horizontalAdvance, names))
-    assert page.table_view.columnWidth(0) > width
-
-
-@at_window()
-def test_no_figure_of_a_large_document_is_cut(qtbot, window):
+    quiet(qtbot, window)
     window.session.corpus.add_text("one\n" * 444_444, "large.txt")
     page = explored(qtbot, window)
+    assert column(page, "Source") == [*names, "large.txt"]
+    width = max(map(page.table_view.fontMetrics().horizontalAdvance, names))
+    assert page.table_view.columnWidth(0) > width
     page.table_view.setStyleSheet("QTableView::item { padding: 0 6px; border: 0; }")  # as in the sheet that is left out
     for at, title in enumerate(titles(page.rows)):
-        needed = page.table_view.sizeHintForIndex(page.rows.index(0, at)).width()
+        needed = page.table_view.sizeHintForIndex(page.rows.index(3, at)).width()
         assert page.table_view.columnWidth(at) >= needed, (title, page.table_view.columnWidth(at), needed)
 
 
@@ -245,22 +246,6 @@ def test_documents_of_a_data_set_of_several_files_say_which_it_is(qtbot, tmp_pat
         written = [(row["File"], row["Document"]) for row in csv.DictReader(file)]
     parts = [(f"part-{number}.jsonl", str(row)) for number in (1, 2) for row in (1, 2)]
     assert written == [("", "1"), *parts]
-
-
-@at_window()
-def test_the_menu_of_the_rows_opens_and_sorts_by_keyboard(qtbot, window):
-    window.session.corpus.add_texts([("a.txt", "one two"), ("b.txt", "three four")])
-    page = explored(qtbot, window)
-    page.table_view.setCurrentIndex(page.rows.index(0, 0))
-    page.table_view.customContextMenuRequested.emit(QPoint(5, 5))
-    menu = next(menu for menu in page.findChildren(QMenu) if menu.isVisible())
-    by = next(entry.menu() for entry in menu.actions() if entry.menu() is not None)
-    next(entry for entry in by.actions() if entry.text() == "Bytes").trigger()
-    settle(qtbot, window)
-    assert column(page, "Source") == ["b.txt", "a.txt"]
-    menu.actions()[0].trigger()
-    assert window.session.view.text == "three four"
-    menu.close()
 
 
 @at_window()
