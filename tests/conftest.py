@@ -18,6 +18,7 @@ from hypothesis import settings
 
 from tests.nursery import nurseries
 from tests.times import TIMES
+from tokstudio.core.base.machine import ONE_THREAD
 from tokstudio.core.kernels.cache import FOLDER, choose_places
 
 # All tests, and the processes that they start, share the loops that the developer's own starts use.
@@ -25,6 +26,8 @@ if (_loops := choose_places().own) is not None:
     os.environ[FOLDER] = str(_loops)
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+os.environ.update(ONE_THREAD)
 
 # Nothing is timed in a test: other work on the computer must not fail one.
 settings.register_profile("untimed", deadline=None)

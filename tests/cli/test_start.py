@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from tokstudio import Tokenizer, save
 from tokstudio.cli.process.terminal import Console, import_problem, last_failure_file
+from tokstudio.core.base.machine import ONE_THREAD
 from tokstudio.core.kernels import cache, compiled
 
 
@@ -171,8 +173,11 @@ for words in ("--version", "--help", "train --help", "encode", "train -x"):
     main(words.split())
     heavy = {name.split(".")[0] for name in sys.modules} & {"numpy", "numba", "PySide6", "regex"}
     assert not heavy, (words, heavy)
+import os, numpy
+assert sys.platform != "linux" or len(os.listdir("/proc/self/task")) == 1, "NumPy has started threads"
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
+    variables = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60, env=variables)
     assert done.returncode == 0, done.stderr
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -16,6 +17,7 @@ from importlib import import_module
 from tokstudio.cli.arguments.parse import parse
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, Signals, complain, reason
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.machine import ONE_THREAD
 from tokstudio.core.model.settings import LIBRARY_ALGORITHMS
 
 #: The module of each command in this folder, and its function, which may return an exit code.
@@ -58,6 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # File names may be invalid text, and the locale's encoding may not support all characters.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
     signals = Signals()
     try:
         return _run(sys.argv[1:] if argv is None else argv, signals)

@@ -7,10 +7,11 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from queue import Empty, SimpleQueue
+from types import MappingProxyType
 from typing import TypeVar
 
 from tokstudio.core.base.errors import TokStudioError
@@ -40,6 +41,10 @@ def share_for_libraries() -> int | None:
     if not sys.platform.startswith("linux"):
         return None
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+#: Variables with which NumPy's OpenBLAS starts no threads, that would wait busily for a while in each process.
+ONE_THREAD: Mapping[str, str] = MappingProxyType({"OPENBLAS_NUM_THREADS": "1"})
 
 
 def limit_memory(most: int) -> None:

@@ -24,7 +24,7 @@ from time import monotonic
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.base.machine import limit_memory
+from tokstudio.core.base.machine import ONE_THREAD, limit_memory
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 
@@ -92,7 +92,7 @@ def start_process(
             stdout=subprocess.PIPE if has_output else subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd=import_folder(),
-            env={**os.environ, **variables, PARENT: str(ends[0]) if ends else ""},
+            env={**ONE_THREAD, **os.environ, **variables, PARENT: str(ends[0]) if ends else ""},
             start_new_session=own_session,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0) | flags,
             pass_fds=ends[:1],
