@@ -30,7 +30,8 @@ _SHARED = Path(__file__).resolve().parents[2] / "shared"
 os.environ.update(ONE_THREAD)
 
 # Nothing is timed in a test: other work on the computer must not fail one.
-settings.register_profile("untimed", deadline=None)
+# A branch that is reached at all is reached by some ten examples; each run tries others.
+settings.register_profile("untimed", deadline=None, max_examples=40)
 settings.load_profile("untimed")
 
 

@@ -51,7 +51,7 @@ def check(steps: Steps, tokenizer: Tokenizer, text: str) -> None:
             )
 
 
-@settings(patient, max_examples=60)
+@settings(patient, max_examples=30)
 @given(texts, st.sampled_from([0.0, 0.3, 0.6]), st.text("abc ", min_size=1, max_size=30), st.data())
 def test_steps_are_the_encoding(texts, threshold, text, data):
     config = TrainingConfig(vocabulary_size=280, algorithm=Picky(threshold=threshold))

@@ -89,7 +89,7 @@ def in_bytes(texts):
     return [(list(text), 1) for text in texts]
 
 
-@settings(patient, max_examples=80)
+@settings(patient, max_examples=30)
 @given(documents, settings_of_runs, st.sampled_from(["none", "none", "gpt2", "cl100k"]), st.integers(1, 25), st.data())
 def test_every_merge_is_explained_as_the_recount_explains_it(texts, chosen, pattern, most, data):
     corpus = Corpus.from_texts(texts)

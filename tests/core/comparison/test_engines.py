@@ -91,7 +91,7 @@ def test_libraries_agree_on_a_tokenizer_like_gpt_2_and_others_say_why_not():
     assert "All ids are equal" in "\n".join(table.lines())
 
 
-@settings(patient, max_examples=50)
+@settings(patient, max_examples=30)
 @given(st.lists(st.text("a \n\r😀", max_size=12).map(str.encode) | st.binary(max_size=8), max_size=4))
 def test_lines_are_those_of_a_simple_split(documents):
     notes: list[str] = []

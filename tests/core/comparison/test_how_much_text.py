@@ -40,7 +40,7 @@ def texts_in(sources) -> list[bytes]:
     return found
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.lists(st.lists(st.text("ab\n", max_size=30), min_size=1, max_size=20), min_size=1, max_size=3),
     st.integers(0, 5),
@@ -102,14 +102,14 @@ def test_it_is_the_same_with_any_number_of_threads_and_another_by_another_seed(m
         return ThreadPoolExecutor(threads)
 
     monkeypatch.setattr(count_words, "ThreadPoolExecutor", pool)
-    monkeypatch.setattr(count_words, "CHUNK", 20)  # else a short text is counted by one thread
+    monkeypatch.setattr(count_words, "CHUNK", 60)  # else a short text is counted by one thread
     for threads in (1, 2, 5):
         monkeypatch.setattr("tokstudio.core.base.machine.processors", lambda threads=threads: threads)
         monkeypatch.setattr(count_words, "processors", lambda threads=threads: threads)
         found.append(how_much_text(corpus, CONFIG))
     assert set(pools) == {2, 5}
     assert found[0] == found[1] == found[2]
-    assert how_much_text(corpus, CONFIG, seed=1) != how_much_text(corpus, CONFIG)
+    assert how_much_text(corpus, CONFIG, seed=1) != found[0]
 
 
 def test_a_short_text_has_fewer_parts():

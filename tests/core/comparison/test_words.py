@@ -35,7 +35,7 @@ def words_slowly(text: bytes) -> tuple[Counter[bytes], str]:
     return words, max(("words", "characters", "syllables"), key=units.__getitem__)
 
 
-@settings(patient, max_examples=200)
+@settings(patient, max_examples=80)
 @given(
     st.lists(
         st.one_of(

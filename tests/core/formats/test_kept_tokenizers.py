@@ -231,7 +231,7 @@ def test_a_tokenizer_of_another_library_is_not_kept(reading, tmp_path):
     assert not reading.kept
 
 
-@settings(patient, max_examples=100)
+@settings(patient, max_examples=30)
 @given(
     specials=st.dictionaries(st.text(min_size=1, max_size=4), st.integers(1_000, 2_000), max_size=4),
     extra=st.dictionaries(st.integers(3_000, 4_000), st.binary(max_size=5), max_size=4),

@@ -71,7 +71,7 @@ def test_shards_counted_in_any_order_give_the_table_of_one_pass(parts, order):
         assert rows_of(joined) == rows_of(whole)
 
 
-@settings(patient, max_examples=60)
+@settings(patient, max_examples=30)
 @given(
     st.lists(documents, min_size=1, max_size=4),
     st.integers(1, 40),
@@ -129,7 +129,7 @@ def test_rows_that_come_in_blocks_make_the_same_file(group, tmp_path, monkeypatc
 
 @pytest.mark.parametrize(("threads", "pattern"), [(1, r"\w+|\W"), (3, "gpt2")])
 def test_counts_that_do_not_fit_into_memory_give_the_same_table(request, monkeypatch, threads, pattern):
-    lines = random.Random(4).choices([f"word{n} the " for n in range(150)], k=600)
+    lines = random.Random(4).choices([f"word{n} the " for n in range(60)], k=250)
     given = Corpus.from_counts({f" word{n}": n + 1 for n in range(700)})
     corpus = Corpus((*corpus_of("".join(lines), "".join(reversed(lines))).sources, *given.sources))
     whole = count(corpus, pattern, threads=1)

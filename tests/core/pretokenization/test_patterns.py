@@ -86,7 +86,7 @@ def test_another_spelling_splits_every_text_alike(spelling):
     slow = f"(?:{spelling})"
     assert splitter(slow).kind == OWN
 
-    @settings(patient, max_examples=300)
+    @settings(patient, max_examples=120)
     @given(st.text("as'1. \n\r\tſ\xa0L", max_size=14))
     def alike(text):
         assert splitter(spelling).split(text) == splitter(slow).split(text)
@@ -136,7 +136,7 @@ def test_long_texts_come_in_pieces(pattern):
     assert list(work) == []
 
 
-@settings(patient, max_examples=400)
+@settings(patient, max_examples=160)
 @given(data=raw, piece=st.integers(1, 9), matches=st.integers(1, 4))
 def test_a_custom_expression_sees_the_document_as_one_text(data, piece, matches):
     with pytest.MonkeyPatch.context() as patch:
@@ -150,7 +150,7 @@ def test_a_custom_expression_sees_the_document_as_one_text(data, piece, matches)
     ]
 
 
-@settings(patient, max_examples=300)
+@settings(patient, max_examples=120)
 @given(data=raw)
 def test_a_custom_expression_uses_the_unicode_of_the_scanners(data):
     for name, expression in REGEX.items():

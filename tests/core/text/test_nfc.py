@@ -42,7 +42,7 @@ def test_every_character_is_normalized_as_by_the_library():
             assert nfc(text) == library.normalize_str(text)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=200)
 @given(texts)
 def test_any_text_is_normalized_as_by_the_library(text):
     assert nfc(text) == library.normalize_str(text)

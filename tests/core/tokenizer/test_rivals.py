@@ -60,7 +60,7 @@ characters = st.sampled_from(
     [*"aZsSſtTlLvVeEdDmM019 '’!./-_=\n\r\t\0", *SPACES, *"éßǅʰªא字あ한าे\u0301\u20e3½Ⅷ²٣०😀\u200d\ue000\U0010ffff"]
 )
 texts = st.one_of(st.text(characters, max_size=60), st.text(max_size=30))
-anything = settings(patient, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+anything = settings(patient, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def expression(pattern):

@@ -55,7 +55,7 @@ def test_a_short_text_has_the_ids_that_it_has_among_arrays(pattern, text):
     assert tokenizer.encode(text, "all") == by_arrays(tokenizer, text, "all")
 
 
-@settings(patient, max_examples=60)
+@settings(patient, max_examples=30)
 @given(some=st.lists(texts, min_size=1, max_size=6))
 def test_known_words_are_forgotten_when_there_are_too_many(some):
     with pytest.MonkeyPatch.context() as patch:
@@ -131,7 +131,7 @@ def test_a_little_text_has_the_ids_that_the_loops_give(pattern, text, merges):
         assert by_plain_python(tokenizer, text) == by_arrays(tokenizer, text)
 
 
-@settings(patient, max_examples=200)
+@settings(patient, max_examples=80)
 @given(st.data())
 def test_a_little_text_has_the_tokens_of_merging_by_any_merges(data):
     merges, results = data.draw(merge_lists())
@@ -211,7 +211,7 @@ def merge_lists(draw):
     return np.array(merges, np.int32), np.array(ids, np.int32)
 
 
-@settings(patient, max_examples=200)
+@settings(patient, max_examples=80)
 @given(merge_lists(), st.lists(st.sampled_from(LETTERS), min_size=1, max_size=40).map(bytes), st.data())
 def test_a_text_has_the_tokens_of_merging(made, text, data):
     merges, results = made
@@ -223,7 +223,7 @@ def test_a_text_has_the_tokens_of_merging(made, text, data):
     assert tokenizer.at(limit).encode(text) == encode_slowly(text, merges[:limit].tolist(), results.tolist())
 
 
-@settings(patient, max_examples=300)
+@settings(patient, max_examples=120)
 @given(
     merge_lists(),
     st.lists(st.sampled_from(LETTERS), min_size=1, max_size=9).map(bytes),

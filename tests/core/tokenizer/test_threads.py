@@ -39,7 +39,7 @@ def test_threads_change_no_id(pattern, specials):
     assert np.array_equal(tokenizer.encode_array(TEXT, specials, 3), tokenizer.encode_array(TEXT, specials, 1))
 
 
-@pytest.mark.parametrize("pattern", ["none", "gpt2", "o200k", r"\w+|\W"])
+@pytest.mark.parametrize("pattern", ["none", "o200k", r"\w+|\W"])
 def test_one_tokenizer_encodes_in_several_threads_at_once(pattern, monkeypatch):
     """Its caches are filled, and the trie for text that is not split is made, while others encode."""
     monkeypatch.setattr(encoder, "MOST_KNOWN_OF_SHORT", 20)

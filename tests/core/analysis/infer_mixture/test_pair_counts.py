@@ -68,7 +68,7 @@ def cases(draw):
     return merges, [base + number for number in range(len(merges))], words, rows
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(cases(), st.sampled_from([1, 5, 1 << 17]), st.integers(-1, PARTS - 1))
 def test_counts_are_those_of_a_recount_after_every_merge(case, group, without):
     merges, results, words, rows = case
