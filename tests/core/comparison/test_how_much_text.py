@@ -102,7 +102,7 @@ def test_it_is_the_same_with_any_number_of_threads_and_another_by_another_seed(m
         return ThreadPoolExecutor(threads)
 
     monkeypatch.setattr(count_words, "ThreadPoolExecutor", pool)
-    monkeypatch.setattr(count_words, "CHUNK", 60)  # else a short text is counted by one thread
+    monkeypatch.setattr(count_words, "CHUNK", 20)  # else a short text is counted by one thread
     for threads in (1, 2, 5):
         monkeypatch.setattr("tokstudio.core.base.machine.processors", lambda threads=threads: threads)
         monkeypatch.setattr(count_words, "processors", lambda threads=threads: threads)
