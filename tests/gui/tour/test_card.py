@@ -20,9 +20,9 @@ from tokstudio.gui.window import status_bar
 
 @at_window()
 def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, unstyled, window):
-    for at in range(2, LAST + 1):
-        if not window.tour.running:
-            begin(qtbot, window, at)
+    begin(qtbot, window, 2)
+    # At every stop it stands beside its place: the test below.
+    for at in range(2, 6):
         if at in (3, 5):
             window.actions_by_id["theme_dark" if at == 3 else "theme_light"].trigger()
         # Each stop is reached in the size in which the stop before it was left.
@@ -154,8 +154,16 @@ def test_the_link_to_the_end_is_as_high_as_its_text_needs_and_focuses_no_button(
 
 
 @at_window()
-def test_no_button_keeps_the_colour_of_a_pointer_that_is_elsewhere(qtbot, window):
+def test_no_button_is_narrower_than_its_text_or_keeps_the_colour_of_a_pointer_that_is_elsewhere(qtbot, window):
     begin(qtbot, window)
+    card = window.tour.card
+    # At 1024x640 the last stop had "Ɔpen a Text.." on its main button.
+    card.offer("Open a Text with a Long Name…", "Paste a Text that Was Copied", is_main=True)
+    card.stand_beside(QRect(290, 110, 360, 300), (), 100)
+    qtbot.waitUntil(lambda: all(button.width() >= button.sizeHint().width() for button in card.help_buttons))
+    card.offer("Open a Text…", "Paste a Text", is_main=True)
+    card.stand_beside(QRect(600, 110, 360, 300), (), 100)
+    qtbot.waitUntil(lambda: card.help_buttons[0].y() == card.help_buttons[1].y())
     buttons = window.toolbar.train_button, window.tour.card.leave_button
     for button in buttons:
         button.setAttribute(Qt.WidgetAttribute.WA_UnderMouse)
@@ -231,16 +239,3 @@ def test_in_a_narrow_window_the_answer_may_cover_the_merges(qtbot, screen, unsty
     told(qtbot, window, "no pair stood side by side more often")
     assert window.merges.visibleRegion().isEmpty()
     qtbot.waitUntil(lambda: window.tour.shade.place.size() == window.why.size())
-
-
-@at_window()
-def test_no_button_is_narrower_than_its_text_where_the_card_has_little_room(qtbot, window):
-    """At 1024x640 the last stop had "Ɔpen a Text.." on its main button."""
-    begin(qtbot, window)
-    card = window.tour.card
-    card.offer("Open a Text with a Long Name…", "Paste a Text that Was Copied", is_main=True)
-    card.stand_beside(QRect(290, 110, 360, 300), (), 100)
-    qtbot.waitUntil(lambda: all(button.width() >= button.sizeHint().width() for button in card.help_buttons))
-    card.offer("Open a Text…", "Paste a Text", is_main=True)
-    card.stand_beside(QRect(600, 110, 360, 300), (), 100)
-    qtbot.waitUntil(lambda: card.help_buttons[0].y() == card.help_buttons[1].y())

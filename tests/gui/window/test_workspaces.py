@@ -428,23 +428,23 @@ def test_a_tab_that_is_dragged_out_of_its_bar_becomes_a_window(qtbot, unstyled, 
     assert not pane.isFloating()
 
 
-@pytest.mark.parametrize("begin", ["learn", "train"])
 @at_window("{book}")
-def test_the_text_in_other_tokenizers_is_shown_in_compare_and_no_window_grows(qtbot, unstyled, book, window, begin):
-    window.places.enter(begin)
+def test_the_text_in_other_tokenizers_is_shown_in_compare_and_no_window_grows(qtbot, unstyled, book, window):
     trained(qtbot, window)
     window.session.view.set_text("The cat sat.")
-    settle(qtbot, window)
-    height = window.height()
-    window.text.encode.caption.click()
-    assert window.places.workspace == "compare"
-    assert window.compare.isVisible()
-    assert window.compare.same_text.isVisible()
-    window.actions_by_id["workspace_back"].trigger()
-    settle(qtbot, window)
-    assert window.places.workspace == begin
-    assert window.compare.isHidden()
-    assert window.height() == height
+    for begin in ("learn", "train"):
+        window.places.enter(begin)
+        settle(qtbot, window)
+        height = window.height()
+        window.text.encode.caption.click()
+        assert window.places.workspace == "compare"
+        assert window.compare.isVisible()
+        assert window.compare.same_text.isVisible()
+        window.actions_by_id["workspace_back"].trigger()
+        settle(qtbot, window)
+        assert window.places.workspace == begin
+        assert window.compare.isHidden()
+        assert window.height() == height
 
 
 @at_window()

@@ -60,7 +60,9 @@ def test_a_folder_is_checked_and_findings_are_read_with_the_keyboard(qtbot, dial
     assert "Rule looks-special" in dialog.details.toPlainText()
 
 
-def test_the_level_has_a_colour_and_a_word_and_the_example_its_tokens(qtbot, dialog, theme, faulty):
+def test_levels_and_examples_have_their_colours_and_findings_are_copied_and_saved_as_csv_or_json(
+    qtbot, dialog, theme, answers, faulty, tmp_path
+):
     dialog.choose(faulty)
     check(qtbot, dialog)
     colours = [dialog.model.index(row, 0).data(Qt.ItemDataRole.ForegroundRole) for row in range(3)]
@@ -74,6 +76,16 @@ def test_the_level_has_a_colour_and_a_word_and_the_example_its_tokens(qtbot, dia
     assert "123" in dialog.details.toPlainText()
     theme.set_mode("dark")
     assert theme.palette.tokens[0].lower() in dialog.details.toHtml()
+    qtbot.mouseClick(dialog.copy_button, Qt.MouseButton.LeftButton)
+    rows = list(csv.reader(io.StringIO(QGuiApplication.clipboard().text())))
+    assert rows[0] == ["level", "rule", "message", "example", "advice"]
+    assert len(rows) == len(dialog.model.findings) + 1
+    for name in ("found.csv", "found.json"):
+        answers.target = tmp_path / name
+        qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda name=name: dialog.note.text() == f"Wrote {name}.")
+    assert list(csv.reader(io.StringIO((tmp_path / "found.csv").read_text("utf-8")))) == rows
+    assert json.loads((tmp_path / "found.json").read_text("utf-8"))[0]["rule"] == "role-without-token"
 
 
 def test_white_space_and_signs_of_html_are_seen_in_examples(qtbot, dialog, tmp_path):
@@ -108,21 +120,6 @@ def test_the_corpus_is_the_text_and_must_be_there(qtbot, session, dialog, faulty
     assert dialog.check_button.isEnabled()
     check(qtbot, dialog)
     assert "pattern-cuts-marks" not in {finding.rule for finding in dialog.model.findings}
-
-
-def test_findings_are_copied_and_saved_as_csv_or_json(qtbot, dialog, answers, faulty, tmp_path):
-    dialog.choose(faulty)
-    check(qtbot, dialog)
-    qtbot.mouseClick(dialog.copy_button, Qt.MouseButton.LeftButton)
-    rows = list(csv.reader(io.StringIO(QGuiApplication.clipboard().text())))
-    assert rows[0] == ["level", "rule", "message", "example", "advice"]
-    assert len(rows) == len(dialog.model.findings) + 1
-    for name in ("found.csv", "found.json"):
-        answers.target = tmp_path / name
-        qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
-        qtbot.waitUntil(lambda name=name: dialog.note.text() == f"Wrote {name}.")
-    assert list(csv.reader(io.StringIO((tmp_path / "found.csv").read_text("utf-8")))) == rows
-    assert json.loads((tmp_path / "found.json").read_text("utf-8"))[0]["rule"] == "role-without-token"
 
 
 def test_what_cannot_be_read_is_a_sentence(qtbot, dialog, answers, tmp_path):
