@@ -176,7 +176,7 @@ def test_no_button_is_narrower_than_its_text_or_keeps_the_colour_of_a_pointer_th
 
 
 @at_window()
-def test_what_is_to_be_watched_is_light_as_well(qtbot, window):
+def test_what_is_to_be_watched_is_light_as_well(qtbot, unstyled, window):
     begin(qtbot, window, 1)
     for at, watched in ((1, ("merges", "text")), (2, ("compression", "text")), (3, ("merges",))):
         while window.tour.at < at:

@@ -178,7 +178,7 @@ def test_what_is_in_another_workspace_is_shown_there_with_the_way_back(unstyled,
 
 
 @at_window()
-def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, window):
+def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, unstyled, window):
     set_height(qtbot, window, 900)
     window.token.close()
     window.distribution.raise_()
@@ -332,7 +332,7 @@ def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkey
 
 
 @at_window()
-def test_low_windows_keep_their_height_and_have_one_place_where_high_ones_have_two(qtbot, window):
+def test_low_windows_keep_their_height_and_have_one_place_where_high_ones_have_two(qtbot, unstyled, window):
     window.places.begin_runs()
     for name in ("compare", "learn"):
         set_height(qtbot, window, 900)

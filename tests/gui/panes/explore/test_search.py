@@ -18,6 +18,7 @@ from tests.gui.tables import click, column_texts
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.exploration import finders
 from tokstudio.core.exploration.search import BARS, Search
 from tokstudio.gui.panes.explore.search import CHOSEN, EXPRESSION, HITS, IDS, RATE, WHERE, area_of
 from tokstudio.gui.token_table.hits_table import LEFT, PLACE, RIGHT, SOURCE, TOKEN
@@ -95,7 +96,8 @@ def test_text_is_found_with_and_without_case_and_as_whole_words(qtbot, window):
 
 
 @at_window()
-def test_an_expression_is_found_and_one_that_is_wrong_or_hostile_is_named(qtbot, window):
+def test_an_expression_is_found_and_one_that_is_wrong_or_hostile_is_named(qtbot, monkeypatch, window):
+    monkeypatch.setattr(finders, "SECONDS_OF_A_MATCH", 0.1)
     window.session.corpus.add_texts([*TEXTS.items(), ("d.txt", "a" * 3_000 + "!")])
     page = searched(qtbot, window)
     choose(page.kind, EXPRESSION)

@@ -44,7 +44,7 @@ def test_f1_opens_the_guide_in_every_workspace_and_in_learn_it_is_on_the_left(qt
         qtbot.keyClick(window, Qt.Key.Key_F1)
         assert not window.guide.visibleRegion().isEmpty()
         assert window.guide.browser.hasFocus()
-        for page in ("bpe", "curve", "ties", "size", "token"):  # with pictures
+        for page in ("bpe", "token"):  # with pictures
             window.guide.show_page(page)
             QApplication.processEvents()
             assert shown(window.guide).count("Try it.") == 1, page

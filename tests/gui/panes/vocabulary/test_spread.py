@@ -219,7 +219,7 @@ def test_without_documents_the_pane_says_why_and_work_is_cancelled(qtbot, sessio
 
 
 @at_window()
-def test_the_menu_of_the_header_is_kept_and_the_csv_has_the_figures(qtbot, window, tmp_path, answers):
+def test_the_menu_of_the_header_is_kept_and_the_csv_has_the_figures(qtbot, unstyled, window, tmp_path, answers):
     window.session.corpus.set_sources((rows(TEXTS, "a, b"),))
     run = trained(qtbot, window)
     window.places.open(window.vocabulary)
