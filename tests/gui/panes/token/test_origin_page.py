@@ -180,7 +180,7 @@ def test_an_opened_tokenizer_is_counted_in_the_corpus_and_a_corpus_without_docum
 
 
 @at_window()
-def test_the_tab_is_reached_by_mouse_and_the_sample_names_the_document(qtbot, window):
+def test_the_tab_is_reached_by_mouse_and_the_sample_names_the_document(qtbot, unstyled, window):
     window.actions_by_id["sample_train_rubbish"].trigger()
     quiet(qtbot, window)
     window.actions_by_id["workspace_explore"].trigger()
