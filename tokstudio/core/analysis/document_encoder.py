@@ -3,17 +3,27 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer, SimpleTokenizer
+from tokstudio.core.analysis.baselines import (
+    WORDS,
+    AnyTokenizer,
+    ByteTokenizer,
+    CharacterTokenizer,
+    SimpleTokenizer,
+    WordTokenizer,
+)
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.base.records import dataclass
+from tokstudio.core.base.wording import size_of_memory
 from tokstudio.core.corpus.source import Source, groups
-from tokstudio.core.pretokenization.patterns import NONE, splitter
+from tokstudio.core.pretokenization.patterns import NONE, place_to_cut, splitter
 from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING
@@ -28,6 +38,8 @@ LAST_LINES = 1 << 16
 BESIDE = 1 << 10  # bytes on either side of a cut
 
 _GROUP, _DOCUMENTS = 1 << 24, 1 << 19  # bytes, and documents, to encode together
+_LONG = 1 << 26  # bytes of a document from which on it is asked whether it fits
+_MEMORY_OF_BYTE = 12  # bytes that encoding takes for each byte of a document
 _ASKED = 1 << 16  # bytes of documents in one request to a library
 _PHASE = "encoding"
 
@@ -37,6 +49,41 @@ _Bytes, _Ends, _Ids = NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint32]
 def document_groups(source: Source) -> Iterator[tuple[int, int, int, int]]:
     """The documents of a source in groups to encode together; see `groups`."""
     return groups(source.ends, _GROUP, _DOCUMENTS)
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentPart:
+    """Some documents of a source, or a part of a long one."""
+
+    data: _Bytes  # a copy
+    ends: _Ends  # [documents], where each ends in `data`
+    is_end: bool  # whether the last ends there
+
+
+def document_parts(source: Source, cut_before: bytes) -> Iterator[DocumentPart]:
+    """The documents of a source in groups to encode together; a long one is cut before some bytes.
+
+    It is cut where no named pattern notices, about every 16 MiB if it has more than 32; see `place_to_cut`.
+    """
+    for first, last, start, stop in document_groups(source):
+        at = start
+        while cut_before and stop - at > 2 * _GROUP:
+            cut = place_to_cut(source.data, at + _GROUP, stop, cut_before)
+            if cut == stop:
+                break
+            yield DocumentPart(np.array(source.data[at:cut]), np.array([cut - at], np.int64), is_end=False)
+            at = cut
+        yield DocumentPart(np.array(source.data[at:stop]), (source.ends[first:last] - at).astype(np.int64), is_end=True)
+
+
+def check_fits(ends: _Ends) -> None:
+    """Raises CorpusError where a document is too long to be encoded whole in the free memory."""
+    size = int(np.max(np.diff(ends, prepend=0), initial=0))
+    if size > _LONG and (free := free_memory()) is not None and _MEMORY_OF_BYTE * size > free:
+        raise CorpusError(
+            f"A document of {size_of_memory(size)} does not fit into the free memory while it is encoded; divide it, "
+            "for example into lines."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,16 +133,41 @@ class DocumentEncoder:
                 is_own = pattern == tokenizer.pattern
                 self._encoder = tokenizer.own_encoder if is_own else tokenizer.encoder(pattern)
                 self._finders = SpecialFinders(tokenizer.special_tokens)
+        self._cut_before = b""
+        if self._own is not None and not self._is_sequence and not self._encoder.joins_words:
+            if splitter(self._encoder.pattern).kind > NONE:
+                self._cut_before = self._preparation.cut_before(tokenizer.special_tokens)
+        elif isinstance(tokenizer, SimpleTokenizer):
+            is_own = isinstance(tokenizer, WordTokenizer) and tokenizer.pattern not in (None, WORDS)
+            self._cut_before = b"" if is_own else b" \n"
+
+    def take_work(self, source: Source, take: Callable[[_Ids], None], marked: bool = True) -> Work[None]:
+        """Gives `take` the ids of all documents of a source in parts, with `MARK` after those of each as in `ids_work`.
+
+        A document of more than 32 MiB is encoded in parts where that changes nothing: it takes no more memory than
+        short ones where a named pattern splits it and it has spaces. Raises as `ids_work`.
+        """
+        total, done = len(source.data), 0
+        for part in document_parts(source, self._cut_before):
+            work = self.ids_work(part.data, part.ends, marked)
+            ids = yield from part_of(work, _PHASE, done, len(part.data), total)
+            done += len(part.data)
+            for number, some in enumerate(ids, 1):
+                goes_on = number == len(ids) and not part.is_end and len(some) and some[-1] == MARK
+                take(some[:-1] if goes_on else some)
+                yield Progress(_PHASE, done, total)
 
     def ids_work(self, data: _Bytes, ends: _Ends, marked: bool = True) -> Work[list[_Ids]]:
         """The ids of documents in parts, with `MARK` after those of each; who does not ask for marks may have none.
 
         Raises:
             ConfigError: A character is not in the vocabulary.
+            CorpusError: A document does not fit into the free memory while it is encoded.
             FormatError: The library that encodes for the tokenizer refuses the text.
         """
         if self._is_sequence and len(ends) == 1 and len(data) > LONGEST_SEQUENCE:
             return (yield from self._parts_work(data))
+        check_fits(ends)
         if self._own is not None:
             prepared = yield from self._prepared_work(self._own, data, ends)
             return (yield from self._encoded_work(self._own, prepared, marked))
@@ -147,6 +219,7 @@ class DocumentEncoder:
         return located.text, located.ends, located.begins
 
     def _located_work(self, data: _Bytes, ends: _Ends) -> Work[_Located]:
+        check_fits(ends)
         own = self._own
         if own is None:
             asked: list[_Located] = []

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.prepare_corpus import valid_work
-from tokstudio.core.analysis.document_encoder import DocumentEncoder, document_groups
+from tokstudio.core.analysis.document_encoder import DocumentEncoder
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, part_of, together
 from tokstudio.core.base.records import dataclass
@@ -23,7 +23,6 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-_IDS = 1 << 20
 _WORDS = 1 << 13
 _PHASE = "counting uses"
 
@@ -55,21 +54,18 @@ def count_uses_work(tokenizer: Tokenizer, corpus: Corpus, recognise: bool = True
     if tokenizer.supermerges is not None and any(source.counts is not None for source in corpus.sources):
         raise ConfigError("Supermerges join adjacent words, which word counts do not have: open the text.")
     for source in corpus.sources:
-        groups = _documents(source) if source.counts is None else _words(source, source.counts)
-        for data, ends, weight in groups:
-            work = (documents if source.counts is None else words).ids_work(data, ends, marked=False)
+        if source.counts is None:
+            work = documents.take_work(source, lambda ids: count_tokens(ids, 1, counts), marked=False)
+            yield from part_of(work, _PHASE, done, len(source.data), total)
+            done += len(source.data)
+            continue
+        for data, ends, weight in _words(source, source.counts):
+            work = words.ids_work(data, ends, marked=False)
             parts, done = (yield from part_of(work, _PHASE, done, len(data), total)), done + len(data)
-            for part in parts:
-                for first in range(0, len(part), _IDS):
-                    count_tokens(part[first : first + _IDS], weight, counts)
-                    yield Progress(_PHASE, done, total)
+            for ids in parts:
+                count_tokens(ids, weight, counts)
+                yield Progress(_PHASE, done, total)
     return counts
-
-
-def _documents(source: Source) -> Iterator[_Group]:
-    """The documents of a source in groups, copied because they may be in a file."""
-    for first, last, start, stop in document_groups(source):
-        yield np.array(source.data[start:stop]), (source.ends[first:last] - start).astype(np.int64), 1
 
 
 def _words(source: Source, counts: NDArray[np.int64]) -> Iterator[_Group]:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer, WordTokenizer
-from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder, document_groups
+from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
 from tokstudio.core.analysis.reachability import reachability_work
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.progress import Progress, Work, part_of
@@ -188,13 +188,15 @@ def uses_work(tokenizer: AnyTokenizer, corpus: Corpus, recognise: bool = False) 
     if not isinstance(tokenizer, SimpleTokenizer):
         return TokenCounts.of((yield from count_uses_work(tokenizer, corpus, recognise)))
     encoder, by_id = DocumentEncoder(tokenizer), np.zeros(0, np.int64)
+
+    def take(ids: NDArray[np.uint32]) -> None:
+        nonlocal by_id
+        counts = np.bincount(ids[ids != MARK], minlength=len(by_id))
+        counts[: len(by_id)] += by_id
+        by_id = counts
+
     for source in corpus.sources:
-        for first, last, start, stop in document_groups(source):
-            data, ends = np.array(source.data[start:stop]), (source.ends[first:last] - start).astype(np.int64)
-            for ids in (yield from encoder.ids_work(data, ends)):
-                counts = np.bincount(ids[ids != MARK], minlength=len(by_id))
-                counts[: len(by_id)] += by_id
-                by_id = counts
+        yield from encoder.take_work(source, take)
     return TokenCounts.of(by_id)
 
 

@@ -3,15 +3,16 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer, WordTokenizer
-from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder, document_groups
-from tokstudio.core.base.progress import Progress, Work, part_of
+from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
+from tokstudio.core.base.progress import Progress, Work, together
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, entries
@@ -80,7 +81,7 @@ class CorpusTokens:
             if self._kept is not None and written:
                 _append(self._kept, out[:written], narrow)
 
-        yield from self._encode_work(take)
+        yield from self._encode_work(self.corpus.sources, take)
         uses += rows[:, kernel.NOW]
         is_more = rows[:, kernel.NOW] > rows[:, kernel.TOP]
         rows[is_more, kernel.TOP_PART] = rows[is_more, kernel.LAST]
@@ -116,7 +117,7 @@ class CorpusTokens:
                 take(ids[at : at + _PIECE])
 
         if self._kept is None:
-            yield from self._encode_work(take_marked)
+            yield from self._encode_work(self.corpus.sources, take_marked)
             return
         done, total = 0, int(self.tokens.sum(dtype=np.int64))
         for part in self._kept:
@@ -172,17 +173,27 @@ class CorpusTokens:
     def line_starts_work(self, document: int, targets: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
         """How many tokens of a document begin before a line that begins with at least so many; else all of them."""
         source, start, stop = self.place_of(document)
-        data = np.array(source.data[start:stop])
-        feeds = self.feeds[(yield from self._document_ids_work(document, data))]
-        if feeds.sum(dtype=np.int64) == np.count_nonzero(data == ord("\n")):
-            # Each line feed is in one token, and the next token begins after it.
-            starts = np.flatnonzero(feeds > 0) + 1
-        else:
+        starts, feeds, at = list[NDArray[np.int64]](), 0, 0
+
+        def take(ids: Ids) -> None:
+            nonlocal feeds, at
+            of_each = self.feeds[ids]
+            # The next token begins after a line feed.
+            starts.append(np.flatnonzero(of_each) + at + 1)
+            feeds, at = feeds + int(of_each.sum(dtype=np.int64)), at + len(ids)
+
+        yield from self._document_work(document, take)
+        for first in range(start, stop, _PIECE):
+            feeds -= int(np.count_nonzero(source.data[first : min(stop, first + _PIECE)] == ord("\n")))
+            yield Progress(_PHASE)
+        if feeds:
+            # Not each line feed is in one token.
+            data = np.array(source.data[start:stop])
             _, lines, _ = yield from self.encoder.lines_work(data, np.array([len(data)], np.int64))
-            starts = np.flatnonzero(np.diff(lines) > 0) + 1
+            starts = [np.flatnonzero(np.diff(lines) > 0) + 1]
         tokens = int(self.tokens[document])
-        starts = np.append(np.minimum(starts, tokens), tokens)
-        return starts[np.searchsorted(starts, targets)]
+        borders = np.append(np.minimum(np.concatenate(starts), tokens), tokens)
+        return borders[np.searchsorted(borders, targets)]
 
     def place_of(self, document: int) -> tuple[Source, int, int]:
         """The source of a document, from 0 over all sources, and where it begins and ends there."""
@@ -192,30 +203,26 @@ class CorpusTokens:
             document -= source.documents
         raise IndexError(document)
 
-    def _document_ids_work(self, document: int, data: NDArray[np.uint8]) -> Work[Ids]:
+    def _document_work(self, document: int, take: Callable[[Ids], None]) -> Work[None]:
+        """Gives `take` the tokens of a document in parts, at least one."""
         if self._kept is None:
-            parts = yield from self.encoder.ids_work(data, np.array([len(data)], np.int64))
-            ids = np.concatenate(parts)
-            return ids[ids < len(self.feeds)]
+            source, start, stop = self.place_of(document)
+            alone = replace(source, data=source.data[start:stop], ends=np.array([stop - start], np.int64), places=None)
+            yield from self._encode_work([alone], lambda marked: take(marked[marked < len(self.feeds)]))
+            return
         start = int(self.tokens[:document].sum(dtype=np.int64))
-        stop, at, parts = start + int(self.tokens[document]), 0, [np.empty(0, np.uint32)]
+        stop, at = start + int(self.tokens[document]), 0
+        take(np.empty(0, np.uint32))
         for kept in self._kept:
-            parts.append(kept[max(0, start - at) : max(0, stop - at)].astype(np.uint32))
+            here = kept[max(0, start - at) : max(0, stop - at)]
+            for first in range(0, len(here), _PIECE):
+                take(here[first : first + _PIECE].astype(np.uint32))
+                yield Progress(_PHASE)
             at += len(kept)
-        return np.concatenate(parts)
 
-    def _encode_work(self, take: Callable[[Ids], None]) -> Work[None]:
-        total, done = sum(len(source.data) for source in self.corpus.sources), 0
-        for source in self.corpus.sources:
-            for first, last, start, stop in document_groups(source):
-                data = np.array(source.data[start:stop])
-                work = self.encoder.ids_work(data, (source.ends[first:last] - start).astype(np.int64))
-                parts = yield from part_of(work, _PHASE, done, len(data), total)
-                for part in parts:
-                    take(part)
-                    yield Progress(_PHASE, done, total)
-                done += len(data)
-                yield Progress(_PHASE, done, total)
+    def _encode_work(self, sources: Sequence[Source], take: Callable[[Ids], None]) -> Work[None]:
+        works = ((len(source.data), self.encoder.take_work(source, take)) for source in sources)
+        yield from together(_PHASE, works)
 
 
 def _append(blocks: list[NDArray[Any]], ids: Ids, narrow: type[np.uint16 | np.uint32]) -> None:

@@ -30,6 +30,7 @@ OWNED = 5  # tokens that a document may own
 LIVES = 0.9  # the share of the uses of a token that lie where it lives
 EXAMPLES = 3
 _SHOWN = 200  # bytes of an example
+_PIECE = 1 << 20  # bytes
 _PHASE = "counting uses"
 
 
@@ -187,8 +188,11 @@ def _plain_work(
         for first, last, start, stop in document_groups(source):
             here = slice(int(borders[index]) + first, int(borders[index]) + last)
             if is_marked[here].any():
-                feeds = np.flatnonzero(np.asarray(source.data[start:stop]) == ord("\n"))
-                of_each = np.diff(np.searchsorted(feeds, source.ends[first:last] - start), prepend=0)
+                of_each = np.zeros(last - first, np.int64)
+                for at in range(start, stop, _PIECE):
+                    feeds = np.flatnonzero(source.data[at : min(stop, at + _PIECE)] == ord("\n")) + at
+                    documents = np.searchsorted(source.ends[first:last], feeds, side="right")
+                    of_each += np.bincount(documents, minlength=last - first)
                 is_plain[here] = ~is_marked[here] | (of_each == line_feeds[here])
             yield Progress(_PHASE)
     return is_plain

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer
-from tokstudio.core.analysis.document_encoder import document_groups
+from tokstudio.core.analysis.document_encoder import document_parts
 from tokstudio.core.base.arrays import power_of_two, read_only
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.machine import in_threads
@@ -133,19 +133,20 @@ def word_items_work(corpus: Corpus, tokenizer: AnyTokenizer | None) -> Work[Item
     finders = SpecialFinders(own.special_tokens if own is not None else {})
     pattern = pattern_of(tokenizer)
     row, table, split = _Row(), WordTable(), splitter(pattern)
+    cut_before = preparation.cut_before(finders.allowed("all")) if split.kind > NONE else b""
     document_ends, done, total = list[NDArray[np.int64]](), 0, sum(len(source.data) for source in corpus.sources)
     for source in corpus.sources:
-        for first, last, start, stop in document_groups(source):
-            data = np.zeros(stop - start + PADDING, np.uint8)
-            data[: stop - start] = source.data[start:stop]
-            prepared = yield from prepare_work(
-                preparation, finders, data, source.ends[first:last] - start, "all" if own is not None else ()
-            )
+        for part in document_parts(source, cut_before):
+            data = np.concatenate([part.data, np.zeros(PADDING, np.uint8)])
+            prepared = yield from prepare_work(preparation, finders, data, part.ends, "all" if own is not None else ())
             special_numbers = [_number(table, text) for text in prepared.specials]
+            before = row.size
             amounts = yield from _take_work(prepared.data, prepared.pieces, split, table, special_numbers, row)
-            of_documents = np.bincount(documents_of(prepared.pieces), amounts, last - first).astype(np.int64)
-            document_ends.append(np.cumsum(of_documents) + (document_ends[-1][-1] if document_ends else 0))
-            done += stop - start
+            of_documents = np.bincount(documents_of(prepared.pieces), amounts, len(part.ends)).astype(np.int64)
+            if part.is_end:
+                # The first may have begun in earlier parts.
+                document_ends.append(before + np.cumsum(of_documents))
+            done += len(part.data)
             yield Progress(_PHASE, done, total)
     ends = np.concatenate([np.zeros(0, np.int64), *document_ends])
     items, owner = row.made()

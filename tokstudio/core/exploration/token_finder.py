@@ -23,7 +23,7 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration.finders import HITS, NOTHING, HitBatch
-from tokstudio.core.pretokenization.patterns import NONE, cut, splitter
+from tokstudio.core.pretokenization.patterns import NONE, place_to_cut, splitter
 from tokstudio.core.pretokenization.preparation import PreparedText, prepare_work
 from tokstudio.core.pretokenization.special_tokens import Pieces, SpecialFinders, documents_of
 from tokstudio.core.pretokenization.word_table import PADDING
@@ -145,7 +145,7 @@ class SourceEncoder:
                 row = last
             else:
                 stop = int(pieces.stops[row])
-                end = _cut(source, at, stop)
+                end = place_to_cut(source.data, at + PART, stop) if stop - at > PART else stop
                 starts.append(np.array([at]))
                 stops.append(np.array([end]))
                 rows.append(np.array([row]))
@@ -293,20 +293,6 @@ def _passed(work: Work[T], at: int) -> Blocks[T]:
         except StopIteration as end:
             return end.value
         yield Block(at)
-
-
-def _cut(source: Source, at: int, stop: int) -> int:
-    """Where the part of a document that begins at `at` ends: where no named pattern notices, or at `stop`."""
-    size = PART
-    while stop - at > PART:
-        window = np.ascontiguousarray(source.data[at : min(stop, at + PART + size)])
-        end = at + cut(window, PART, len(window))
-        if end < at + len(window):
-            return end
-        if at + len(window) == stop:
-            break
-        size *= 4
-    return stop
 
 
 def _long_texts(source: Source, document: int, start: int, stop: int) -> Iterator[_Text]:

@@ -35,6 +35,8 @@ NAMES = ("none", "whitespace", "gpt2", "cl100k", "cl100k_right", "llama3", "qwen
 
 # The kind of a splitter is the position of its name in `NAMES`, which is also the number of its scanner, or `OWN`.
 NONE, OWN = 0, -1
+_LOOKED_AT, _MOST_LOOKED_AT = 1 << 16, 1 << 22  # bytes in which a place to cut is looked for
+_LONGEST_CHARACTER = 4  # bytes
 # Exactly as their owners publish them (tiktoken; Llama 3; Qwen 2); `whitespace` and `cl100k_right` are TokStudio's.
 REGEX: Mapping[str, str] = MappingProxyType(
     {
@@ -213,6 +215,24 @@ def cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
 
     class_table = classes()  # a reference, as in `Splitter.ends_work`
     return cut_at(data.ctypes.data, at, stop, class_table.ctypes.data)
+
+
+def place_to_cut(data: NDArray[np.uint8], at: int, stop: int, before: bytes = b" \n") -> int:
+    """The first place after `at` as of `cut`, before one of some bytes; `data` may be a `FileText`."""
+    size = _LOOKED_AT
+    while at < stop:
+        window = np.ascontiguousarray(data[at : min(stop, at + size)])
+        place = cut(window, 0, len(window))
+        while place < len(window) and int(window[place]) not in before:
+            place = cut(window, place, len(window))
+        if place < len(window):
+            return at + place
+        if at + len(window) == stop:
+            break
+        # What is before the next place may be a character that begins here.
+        at += len(window) - _LONGEST_CHARACTER
+        size = min(4 * size, _MOST_LOOKED_AT)
+    return stop
 
 
 # --- Patterns that leave text between their matches, with that text as pre-tokens too ---------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 
@@ -30,6 +30,7 @@ _LONGEST_CHARACTER = 4  # bytes
 _WHITE_SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _SPACE_BEFORE = re.compile(f"[{_WHITE_SPACE}]*\\Z")
 _SPACE_BEHIND = re.compile(f"[{_WHITE_SPACE}]*")
+_HAS_WHITE_SPACE_BEHIND = re.compile(r"[^ \t\r\n][ \n]")
 _LONGEST_SPACE = 1 << 10  # bytes looked at first
 _CONVERTED = 1 << 14  # characters converted at once: they stay in the processor's cache
 #: The sets of special tokens in a `Preparation`.
@@ -65,6 +66,17 @@ class Preparation:
     def is_plain(self) -> bool:
         """Whether nothing is done, and special tokens are found leftmost first, then longest."""
         return self == Preparation()
+
+    def cut_before(self, specials: Iterable[str]) -> bytes:
+        """Before which of the bytes of a space and a line feed `patterns.place_to_cut` may cut a text.
+
+        The parts are prepared as in the whole where no special token has one of them after other text, or takes white
+        space after it. A line feed might become the second character of a part that gets a space before it.
+        """
+        begins = any(token.startswith((" ", "\n")) for token in self.words)
+        if begins or self.strips_right or any(map(_HAS_WHITE_SPACE_BEHIND.search, specials)):
+            return b""
+        return b" " if self.nfc or self.prefix_space else b" \n"
 
     def of(self, names: Mapping[str, str]) -> Preparation:
         """The same for other special tokens: those whose texts are keys stay, with the text that is their value."""

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
 from tokstudio.core.base.errors import CorpusError, EmptyError, FormatError, TokStudioError
-from tokstudio.core.base.machine import free_memory, processors
+from tokstudio.core.base.machine import processors
 from tokstudio.core.base.progress import Progress, Work, part_of
-from tokstudio.core.base.wording import several, size_of_memory
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.open_sources import pass_on_work
 from tokstudio.core.corpus.readers.collect import PassOn
 from tokstudio.core.corpus.readers.files import Budget
@@ -34,8 +34,6 @@ CHUNK = 1 << 21  # bytes of documents that a thread encodes together
 _DOCUMENTS = 1 << 15  # at most of them
 MOST_THREADS = 16  # more would wait for what is read
 _TEXT_IN_MEMORY = 1 << 28  # bytes of a plain text that has to be unpacked; more are on the disk
-_LONG = 1 << 26  # bytes of a document from which on it is asked whether it fits
-_MEMORY_OF_BYTE = 12  # bytes that encoding takes for each byte of a document
 _PATIENCE = 0.02  # seconds between two reports of progress
 
 _Bytes, _Ends = NDArray[np.uint8], NDArray[np.int64]
@@ -111,7 +109,6 @@ class _Encoding:
     def _encoded(self, chunk: _Chunk) -> EncodedDocuments:
         data, ends = chunk.joined()
         sizes = np.diff(ends, prepend=0)
-        self._refuse_too_long(chunk, sizes)
         try:
             ids, id_ends = self._ids(data, ends)
         except TokStudioError as error:
@@ -150,15 +147,6 @@ class _Encoding:
                 kind = FormatError if isinstance(own, FormatError) else CorpusError
                 return kind(f"{chunk.place(document)}: {own}")
         return error
-
-    def _refuse_too_long(self, chunk: _Chunk, sizes: _Ends) -> None:
-        document = int(np.argmax(sizes))
-        size = int(sizes[document])
-        if size > _LONG and (free := free_memory()) is not None and _MEMORY_OF_BYTE * size > free:
-            raise CorpusError(
-                f"{chunk.place(document)}: this document of {size_of_memory(size)} does not fit into the free memory "
-                "while it is encoded; divide it, for example into lines (--documents line)."
-            )
 
 
 def encode_units_work(
