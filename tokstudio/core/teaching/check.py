@@ -170,6 +170,7 @@ class Checker:
         self._kept: dict[tuple[object, ...], Words] = {}  # by what they depend on; those of the settings first
         self._kept_words = 0
         self._seen: dict[tuple[object, ...], int] = {}  # a hash of the words, by what they depend on
+        self._beginnings: dict[Recipe, dict[Ties, _Beginning]] = {}  # of trainings, by all but their ties
 
     def expected_work(self, merges: int) -> Work[list[Merge]]:
         """The right merges: as many as the settings ask for, or as `merges` says."""
@@ -237,7 +238,7 @@ class Checker:
         end = self._wrong_end(len(theirs)) if length is None else None
         alone = {(): [self._settings.recipe]} if len(theirs) != len(ours) else {}
         alone |= {(each,): self._recipes([each]) for each in candidates}
-        fitting, cut = yield from self._fitting_work(theirs, alone, length)
+        fitting, cut = yield from self._fitting_work(theirs, ours, alone, length)
         if length is not None and (length,) in fitting:
             return ((length,),)
         if end is not None and () in cut and not fitting:
@@ -248,17 +249,17 @@ class Checker:
             # Other base tokens change how many merges there are.
             characters = [each for each in candidates if each.key == "characters" and (each,) not in cut]
             pairs = {(*each, other): self._recipes([*each, other]) for each in cut for other in characters}
-            fitting, _ = yield from self._fitting_work(theirs, pairs, length)
+            fitting, _ = yield from self._fitting_work(theirs, ours, pairs, length)
             return tuple(fitting) or tuple((*each, end) for each in cut)
         candidates = [each for each in map(self._that_matters, candidates) if each.variants]
         pairs = {pair: self._recipes(pair) for pair in combinations(candidates, 2)}
-        fitting, _ = yield from self._fitting_work(theirs, pairs, length)
+        fitting, _ = yield from self._fitting_work(theirs, ours, pairs, length)
         if not fitting:
             # Reading a file as text, as Python's `open` does by itself, makes two mistakes at once.
             opened = [each for each in candidates if each.key in ("crlf", "replacement")]
             if len(opened) == 2:
                 three = {(*opened, each): self._recipes([*opened, each]) for each in candidates if each not in opened}
-                fitting, _ = yield from self._fitting_work(theirs, three, length)
+                fitting, _ = yield from self._fitting_work(theirs, ours, three, length)
         return tuple(fitting)
 
     def _that_matters(self, mistake: Hypothesis) -> Hypothesis:
@@ -307,6 +308,7 @@ class Checker:
     def _fitting_work(
         self,
         theirs: Sequence[Merge],
+        ours: Sequence[Merge],
         mistakes: Mapping[tuple[Hypothesis, ...], Sequence[Recipe]],
         length: Hypothesis | None,
     ) -> Work[tuple[list[tuple[Hypothesis, ...]], list[tuple[Hypothesis, ...]]]]:
@@ -319,9 +321,12 @@ class Checker:
         fitting, cut = set[Recipe](), set[Recipe]()
         words: Words | None = None
         of_words: object = None
+        place = _first_difference(theirs, ours) or 0
         for number, (recipe, ties) in enumerate(rules.items()):
             yield (progress := Progress("trying mistakes", number, len(rules)))
-            if recipe.of_words in self._unusable:
+            known = self._beginnings.setdefault(recipe, {})
+            possible: list[Ties] = [tie for tie in ties if tie not in known or not known[tie].excludes(theirs, place)]
+            if not possible or recipe.of_words in self._unusable:
                 continue
             if words is None or of_words != recipe.of_words:
                 try:
@@ -331,7 +336,7 @@ class Checker:
                     self._unusable.add(recipe.of_words)
                     continue
             trainer = NaiveTrainer(words, recipe)
-            left = yield from _as(progress, _fits_work(theirs, trainer, ties))
+            left = yield from _as(progress, _fits_work(theirs, ours, trainer, possible, known))
             is_whole = length is not None or self._ends_there(trainer, len(theirs))
             (fitting if is_whole else cut).update(replace(recipe, ties=tie) for tie in left)
         hypotheses_fitting, too_long = (
@@ -364,11 +369,47 @@ class Checker:
         return merges + len(self._settings.special_tokens) in (size - BYTES, size - base)
 
 
-def _fits_work(theirs: Sequence[Merge], trainer: NaiveTrainer, ties: Sequence[Ties]) -> Work[Sequence[Ties]]:
-    """The rules for ties by which a naive training gives a whole list; it stops at the first difference."""
+@dataclass(frozen=True)
+class _Beginning:
+    """What earlier lists have told of a training: how many of its first merges are right, and the wrong one after them.
+
+    The last is None where nothing was left to merge, or where it is not known, which `leaves` says.
+    """
+
+    right: int
+    leaves: bool = False
+    wrong: Merge | None = None
+
+    def excludes(self, theirs: Sequence[Merge], place: int) -> bool:
+        """Whether it cannot make a list that differs from the right one in that place first."""
+        if place < self.right or not self.leaves:
+            return place < min(self.right, len(theirs))
+        return place > self.right or (place < len(theirs) and theirs[place] != self.wrong)
+
+
+def _fits_work(
+    theirs: Sequence[Merge],
+    ours: Sequence[Merge],
+    trainer: NaiveTrainer,
+    ties: Sequence[Ties],
+    known: dict[Ties, _Beginning],
+) -> Work[Sequence[Ties]]:
+    """The rules for ties by which a naive training gives a whole list; it stops at the first difference.
+
+    Notes how the trainings begin, as long as the list is the right one.
+    """
+    is_right = True
     for done, merge in enumerate(theirs):
         pairs = [trainer.best(tie)[0] for tie in ties]
-        fits = [pair is not None and trainer.spell(pair) == merge for pair in pairs]
+        merges = [None if pair is None else trainer.spell(pair) for pair in pairs]
+        if is_right and done < len(ours):
+            right, is_right = ours[done], merge == ours[done]
+            for tie, made in zip(ties, merges, strict=True):
+                if made != right:
+                    known[tie] = _Beginning(done, True, made)
+                elif not is_right:
+                    known[tie] = _Beginning(done + 1)
+        fits = [made == merge for made in merges]
         if True not in fits:
             return ()
         trainer.merge(cast("Pair", pairs[fits.index(True)]))
