@@ -47,8 +47,24 @@ def damaged(values: dict[str, str]) -> Preferences:
     return Preferences(file)
 
 
-def test_appearance_changes_at_once_and_the_menu_follows(qtbot, monkeypatch):
+def test_appearance_changes_at_once_a_new_training_begins_with_the_defaults_and_the_next_start_knows_both(
+    qtbot, monkeypatch
+):
+    mine = Settings(2500, pattern="gpt2", tie_break="lowest-id")
+
     def act(window, answers):
+        training = window.session.training
+        before = training.settings
+        dialog = opened(qtbot, window)
+        choose(dialog, "default_pattern", "gpt2")
+        type_into(qtbot, dialog, "default_vocabulary_size", "2500")
+        choose(dialog, "default_tie_break", "lowest-id")
+        dialog.close_button.click()
+        assert training.settings == before, "what is set already stays"
+        assert window.configure.more.reset.isEnabled()
+        window.configure.more.reset.click()
+        assert training.settings == mine
+        assert not window.configure.more.reset.isEnabled()
         dialog = opened(qtbot, window)
         choose(dialog, "theme", "dark")
         assert window.theme.palette.dark
@@ -65,6 +81,7 @@ def test_appearance_changes_at_once_and_the_menu_follows(qtbot, monkeypatch):
     def again(window, answers):
         assert window.theme.text_size == 17
         assert window.theme.mode == "light"
+        assert window.session.training.settings == mine
 
     assert at_the_window(monkeypatch, act) == 0
     assert at_the_window(monkeypatch, again) == 0
@@ -97,30 +114,6 @@ def test_fonts_are_those_that_were_chosen_and_reset_asks_once_before_everything_
     assert dialog.controls["autosave"].isChecked()
     assert dialog.controls["autosave_seconds"].isEnabled()
     dialog.close_button.click()
-
-
-def test_a_new_training_begins_with_the_defaults_of_the_page(qtbot, monkeypatch, book):
-    mine = Settings(2500, pattern="gpt2", tie_break="lowest-id")
-
-    def act(window, answers):
-        training = window.session.training
-        before = training.settings
-        dialog = opened(qtbot, window)
-        choose(dialog, "default_pattern", "gpt2")
-        type_into(qtbot, dialog, "default_vocabulary_size", "2500")
-        choose(dialog, "default_tie_break", "lowest-id")
-        dialog.close_button.click()
-        assert training.settings == before, "what is set already stays"
-        assert window.configure.more.reset.isEnabled()
-        window.configure.more.reset.click()
-        assert training.settings == mine
-        assert not window.configure.more.reset.isEnabled()
-
-    def forget(window, answers):
-        assert window.session.training.settings == mine
-
-    assert at_the_window(monkeypatch, act) == 0
-    assert at_the_window(monkeypatch, forget) == 0
 
 
 def test_after_a_damaged_settings_file_the_page_is_worked_by_keyboard_and_has_names(qtbot, monkeypatch):

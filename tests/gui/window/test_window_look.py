@@ -29,7 +29,7 @@ from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import BODY_PIXELS, Theme
 
 
-def test_configure_starts_at_its_top_with_more_open_and_shows_more_at_the_first_start(qtbot, monkeypatch):
+def test_configure_starts_at_its_top_with_more_open_and_shows_more_at_the_first_start(qtbot, monkeypatch, unstyled):
     def bar(window):
         return body_of(window.configure.size_field).verticalScrollBar()
 

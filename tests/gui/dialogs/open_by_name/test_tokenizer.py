@@ -180,21 +180,16 @@ def test_a_link_can_be_typed_and_a_tokenizer_opened_by_name_is_saved_in_a_projec
     assert hub.asked == []
 
 
-@at_window("hf:me/tiny", "{book}")
-def test_a_name_is_an_argument_of_the_window(qtbot, hub, window):
+@at_window("hf:gpt2", "hf:me/tiny", "{book}")
+def test_a_name_is_an_argument_of_the_window_and_what_is_none_is_refused_in_a_sentence(qtbot, hub, window):
+    told = []
+    window.session.jobs.failed.connect(lambda problem: told.append(problem.text))
     runs(qtbot, window, 1)
     assert window.session.runs.active.name == "tiny"
     qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
-
-
-@at_window("hf:gpt2")
-def test_an_argument_that_is_no_name_is_refused_in_a_sentence(qtbot, hub, window):
-    told = []
-    window.session.jobs.failed.connect(lambda problem: told.append(problem.text))
-    qtbot.waitUntil(lambda: bool(told))
+    assert len(told) == 1
     assert told[0].startswith('"hf:gpt2" is not a repository of the Hugging Face Hub: write its owner and its name')
-    assert hub.asked == []
-    assert not window.session.corpus.sources
+    assert not any("gpt2" in asked for asked in hub.asked)
 
 
 @at_window()
