@@ -37,7 +37,9 @@ def encodings(window) -> list[str]:
 
 
 @at_window()
-def test_a_binary_file_is_refused_and_read_as_bytes_by_a_button(qtbot, packed, window, answers):
+def test_binary_files_are_refused_or_skipped_in_a_folder_and_read_as_bytes_by_a_button(
+    qtbot, tmp_path, packed, window, answers
+):
     answers.files = [packed]
     window.actions_by_id["open_corpus"].trigger()
     quiet(qtbot, window)
@@ -59,6 +61,31 @@ def test_a_binary_file_is_refused_and_read_as_bytes_by_a_button(qtbot, packed, w
     assert encodings(window) == ["bytes"]
     trained(qtbot, window, 260)
     assert len(window.session.runs.active) == 4
+    window.session.corpus.set_sources(())
+    (tmp_path / "a.txt").write_text(TEXT)
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / ".hidden").write_text(TEXT)
+    answers.folder = tmp_path
+    window.actions_by_id["open_folder"].trigger()
+    quiet(qtbot, window)
+    told = f"{tmp_path.name}: 3 files skipped: book.txt.gz (binary), empty.txt (empty), .hidden (hidden)."
+    assert window.corpus.problems.problems == (told,)
+    [label] = [label for label in window.corpus.problems.findChildren(QLabel) if label.text() == told]
+    assert label.isVisible()
+    assert label.property("role") == "muted"
+    assert offered(window) == []
+    assert [source.name for source in window.session.corpus.sources] == ["a.txt"]
+    window.session.corpus.set_sources(())
+    window.opening.open_paths([tmp_path / "a.txt"])
+    quiet(qtbot, window)
+    (tmp_path / "a.txt").write_bytes(packed.read_bytes())
+    window.session.corpus.reread(0, None)
+    quiet(qtbot, window)
+    assert encodings(window) == ["utf-8"]
+    qtbot.mouseClick(offered(window)[0], Qt.MouseButton.LeftButton)
+    quiet(qtbot, window)
+    assert encodings(window) == ["bytes"]
+    assert offered(window) == []
 
 
 @at_window()
@@ -93,34 +120,6 @@ def test_a_file_that_was_read_as_bytes_is_reloaded_and_reopened_so_and_a_change_
     quiet(qtbot, window)
     assert window.corpus.problems.problems == ("book.txt.gz has changed on disk since the project was saved.",)
     assert session.corpus.sources[0].data.tobytes() == changed
-
-
-@at_window()
-def test_files_of_a_folder_and_texts_that_became_binary_are_said(qtbot, tmp_path, packed, window, answers):
-    (tmp_path / "a.txt").write_text(TEXT)
-    (tmp_path / "empty.txt").touch()
-    (tmp_path / ".hidden").write_text(TEXT)
-    answers.folder = tmp_path
-    window.actions_by_id["open_folder"].trigger()
-    quiet(qtbot, window)
-    told = f"{tmp_path.name}: 3 files skipped: book.txt.gz (binary), empty.txt (empty), .hidden (hidden)."
-    assert window.corpus.problems.problems == (told,)
-    [label] = [label for label in window.corpus.problems.findChildren(QLabel) if label.text() == told]
-    assert label.isVisible()
-    assert label.property("role") == "muted"
-    assert offered(window) == []
-    assert [source.name for source in window.session.corpus.sources] == ["a.txt"]
-    window.session.corpus.set_sources(())
-    window.opening.open_paths([tmp_path / "a.txt"])
-    quiet(qtbot, window)
-    (tmp_path / "a.txt").write_bytes(packed.read_bytes())
-    window.session.corpus.reread(0, None)
-    quiet(qtbot, window)
-    assert encodings(window) == ["utf-8"]
-    qtbot.mouseClick(offered(window)[0], Qt.MouseButton.LeftButton)
-    quiet(qtbot, window)
-    assert encodings(window) == ["bytes"]
-    assert offered(window) == []
 
 
 _CONFIGURATION = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">

@@ -63,7 +63,7 @@ def lines(page) -> list[tuple[str, ...]]:
 
 
 @at_window()
-def test_text_is_found_with_and_without_case_and_as_whole_words(qtbot, window):
+def test_text_is_found_in_all_or_the_chosen_source_with_and_without_case_and_as_whole_words(qtbot, window):
     window.session.corpus.add_texts(list(TEXTS.items()))
     page = searched(qtbot, window)
     QAbstractItemModelTester(page.rows, page.rows)
@@ -79,6 +79,13 @@ def test_text_is_found_with_and_without_case_and_as_whole_words(qtbot, window):
     assert column_texts(page.source_rows, RATE) == ["–", "–", "–"], "there is no tokenizer"
     assert [page.rows.index(row, PLACE).data() for row in range(6)] == ["1", "2", "4", "4", "1", "1"]
     assert page.rows.index(5, SOURCE).data() == "c.txt"
+    click(qtbot, window.corpus.source_list, 2, 0)
+    settle(qtbot, window)
+    assert column_texts(page.source_rows, 0) == ["c.txt"]
+    assert page.total.text() == "2 hits"
+    qtbot.mouseClick(window.explore.unlimit, Qt.MouseButton.LeftButton)
+    settle(qtbot, window)
+    assert page.total.text() == "6 hits"
     page.case.setFocus()
     qtbot.keyClick(page.case, Qt.Key.Key_Space)
     settle(qtbot, window)
@@ -87,12 +94,20 @@ def test_text_is_found_with_and_without_case_and_as_whole_words(qtbot, window):
     page.whole_words.setChecked(True)
     settle(qtbot, window)
     assert page.total.text() == "4 hits"
+    window.session.corpus.add_text("cat", "d.txt")
+    settle(qtbot, window)
+    assert page.total.text() == "5 hits", "another corpus is searched anew"
     write(qtbot, window, "giraffe")
     assert page.total.text() == "0 hits"
     assert page.rows.rowCount() == 0
     write(qtbot, window, "")
     assert page.empty.isVisible()
     assert page.table is None
+    write(qtbot, window, "cat")
+    assert page.rows.rowCount() == 5
+    window.session.corpus.set_sources(())
+    assert page.rows.rowCount() == 0
+    assert page.empty.isVisible()
 
 
 @at_window()
@@ -218,25 +233,6 @@ def test_enter_opens_the_document_of_a_hit_with_the_hit_selected(qtbot, window):
     click(qtbot, page.hits, 0, TOKEN, double=True)
     qtbot.waitUntil(lambda: window.session.view.text == "one cat" and "cat" in view.selected_text())
     quiet(qtbot, window)
-
-
-@at_window()
-def test_the_chosen_source_limits_a_search_and_another_corpus_is_searched_anew(qtbot, window):
-    window.session.corpus.add_texts(list(TEXTS.items()))
-    page = searched(qtbot, window, "cat")
-    click(qtbot, window.corpus.source_list, 2, 0)
-    settle(qtbot, window)
-    assert column_texts(page.source_rows, 0) == ["c.txt"]
-    assert page.total.text() == "2 hits"
-    qtbot.mouseClick(window.explore.unlimit, Qt.MouseButton.LeftButton)
-    settle(qtbot, window)
-    assert page.total.text() == "6 hits"
-    window.session.corpus.add_text("cat", "d.txt")
-    settle(qtbot, window)
-    assert page.total.text() == "7 hits"
-    window.session.corpus.set_sources(())
-    assert page.rows.rowCount() == 0
-    assert page.empty.isVisible()
 
 
 @at_window()
