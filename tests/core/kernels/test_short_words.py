@@ -20,6 +20,7 @@ from tokstudio.core.kernels import short_words
 from tokstudio.core.kernels.short_words import DONE, MOST_RANKS, NEED_ROOM, SHORT, TOO_LONG, UNKNOWN, encode_words
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.tokenizer.encoder import Encoder
+from tokstudio.core.tokenizer.known_words import KnownWords
 from tokstudio.core.tokenizer.merge_table import MergeTable
 
 LETTERS = "aéb日c😀"  # of one to four bytes
@@ -126,6 +127,17 @@ def test_new_words_are_encoded_where_they_are_met(limit):
     for _ in range(2):  # with an empty cache, and a warm one
         (ids,) = finish(encoder.encode_work(prepared.data, prepared.pieces, np.array([-1], np.int32), 1))
         assert ids.tolist() == expected
+
+
+def test_the_table_of_known_words_grows_when_three_fifths_of_it_are_full():
+    words = [b"%d" % number for number in range(3000)]
+    data, ends = np.frombuffer(b"".join([*words, bytes(8)]), np.uint8), np.cumsum(list(map(len, words)))
+    tables, sizes = [KnownWords({}) for _ in range(3)], []
+    for table, count in zip(tables, (614, 615, 3000), strict=True):
+        assert table.look_up(data, 0, ends[:count], numbered=True).tolist() == list(range(count))
+        sizes.append(len(table._slots))
+        assert table.look_up(data, 0, ends[:count], numbered=True).tolist() == list(range(count))
+    assert sizes == [1024, 2048, 8192]  # 614 is the most that three fifths of 1024 hold
 
 
 def test_a_word_that_cannot_be_encoded_is_named_after_others_were_added():

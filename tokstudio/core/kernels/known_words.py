@@ -26,6 +26,10 @@ UInt64 = NDArray[np.uint64]
 # The numbers of a slot.
 HEAD, TAIL, NUMBER, PACKED, SLOT_SIZE = range(5)
 
+# The most words for so many slots. Frequent words come first and have their first slot in a fuller table, too; of a
+# smaller one more is in the processor's cache.
+_WORDS, _SLOTS = 3, 5
+
 # So many tokens are packed into one number.
 FEW, _ID_BITS = 3, 20
 _ID, _NUMBER_AT = (1 << _ID_BITS) - 1, FEW * _ID_BITS
@@ -128,7 +132,11 @@ def find_tokens(
             if numbered or value == 0:
                 if slots[slot, TAIL] == 0:
                     into, length = offsets[used], end - start
-                    if 2 * (used + 1) > len(slots) or used + 2 > offsets.size or into + length + PADDING > arena.size:
+                    if (
+                        _SLOTS * (used + 1) > _WORDS * len(slots)
+                        or used + 2 > offsets.size
+                        or into + length + PADDING > arena.size
+                    ):
                         return first + k, used
                     for i in range(length):
                         arena[into + i] = data[start + i]
@@ -288,7 +296,7 @@ def write_words(
                 if not adds:
                     return DONE, k, used, total
                 if (
-                    2 * (used + 1) > len(slots)
+                    _SLOTS * (used + 1) > _WORDS * len(slots)
                     or used + 2 > min(offsets.size, id_offsets.size)
                     or into + length + PADDING > arena.size
                     or to + length > ids.size

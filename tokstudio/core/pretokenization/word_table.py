@@ -39,6 +39,8 @@ class HashedWords:
         slot_size: The numbers of 8 bytes in a slot.
     """
 
+    _fullest = 1, 2  # the most words for so many slots, as in the loops
+
     def __init__(self, words: int, slot_size: int) -> None:
         self._slots = np.zeros((power_of_two(max(16, 2 * words)), slot_size), np.uint64)
         self._offsets = np.zeros(words + 1, np.int64)
@@ -81,7 +83,8 @@ class HashedWords:
 
     def _grow(self, length: int) -> None:
         """Grows the arrays that are full; a word of `length` must fit."""
-        if 2 * (self._used + 1) > len(self._slots):
+        words, slots = self._fullest
+        if slots * (self._used + 1) > words * len(self._slots):
             # NumPy advises the system to use huge pages for `empty` from 4 MiB on, and not for `zeros`.
             larger = np.empty((2 * len(self._slots), self._slots.shape[1]), np.uint64)
             larger[:] = 0

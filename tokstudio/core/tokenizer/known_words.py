@@ -24,6 +24,8 @@ _FIRST = 1 << 9  # words that fit at first
 class KnownWords(HashedWords):
     """Words, and the tokens of the first `encoded` of them; `whole_words` are known from the beginning."""
 
+    _fullest = 3, 5
+
     def __init__(self, whole_words: Mapping[bytes, int]) -> None:
         super().__init__(_FIRST, _SLOT_SIZE)
         self._packed, self._packed_words = np.zeros(_FIRST, np.uint64), 0
