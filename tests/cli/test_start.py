@@ -221,7 +221,7 @@ print(code, *sys.modules)
     assert not heavy
 
 
-def test_compiler_plots_and_dialogs_are_loaded_after_the_window_answers_and_qt_only_in_the_main_thread(own_home):
+def test_compiler_plots_dialogs_and_panes_are_loaded_after_the_window_answers_and_qt_only_in_the_main_thread(own_home):
     script = """
 import sys
 import threading
@@ -240,7 +240,8 @@ studio = Studio(application)
 studio.window.show()
 application.processEvents()
 dialogs = {"tokstudio.gui.dialogs.export.dialog", "tokstudio.gui.dialogs.surgery.prune"}
-early = {"numba", "pyqtgraph", "importlib.metadata", *dialogs} & set(sys.modules)
+panes = {f"tokstudio.gui.panes.{name}" for name in ("corpus.pane", "merges", "token.pane", "why.pane")}
+early = {"numba", "pyqtgraph", "importlib.metadata", *dialogs, *panes} & set(sys.modules)
 studio.show()
 while "numba" not in sys.modules or studio.session.jobs.running:
     application.processEvents()

@@ -33,36 +33,54 @@ def controls(window) -> list[str]:
 
 def test_the_others_follow_when_the_window_answers(qtbot, monkeypatch, unstyled):
     def act(window, _) -> None:
-        assert made(window) == WORKSPACES[LEARN].panes
+        assert made(window) == WORKSPACES[LEARN].panes - WORKSPACES[LEARN].with_run
         qtbot.waitUntil(lambda: made(window) == EVERY)
 
     assert at_the_window(monkeypatch, act, ever_first=True) == 0
 
 
-def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, monkeypatch):
-    looks = []
+@pytest.mark.parametrize("arranged", [False, True], ids=["the first start", "arranged by the user"])
+def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, monkeypatch, arranged):
+    looks, stored = [], Preferences().file
+
+    def arrange(window, _) -> None:
+        quiet(qtbot, window)
+        window.places.open(window.why)
+        window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, window.guide)
+        window.resizeDocks([window.guide], [300], Qt.Orientation.Vertical)
+        window.resizeDocks([window.text, window.token], [200, 400], Qt.Orientation.Vertical)
+        settle(qtbot, window)
 
     def act(window, _) -> None:
-        look = {}
-        for name in (*WORKSPACES, LEARN):
-            window.show_workspace(name)
+        assert (made(window) == EVERY) is (how == "at once")
+        settle(qtbot, window)
+        look = {("first", "window"): window.grab().toImage()}
+        for name in (LEARN, *WORKSPACES, LEARN, "with a run"):
+            if name in WORKSPACES:
+                window.show_workspace(name)
+            else:
+                window.places.begin_runs()
             quiet(qtbot, window)
             for _ in range(3):
                 settle(qtbot, window)
                 at_rest(qtbot, *window.panes)
             seen = [pane for pane in window.panes if not pane.visibleRegion().isEmpty()]
             look |= {(name, pane.objectName()): pane.grab().toImage() for pane in seen}
-            look[name, "layout"] = bytes(window.saveState().data())
+            beside = {pane.objectName(): window.tabifiedDockWidgets(pane) for pane in window.panes}
+            look[name, "tabs"] = {name: [other.objectName() for other in others] for name, others in beside.items()}
+            look[name, "places"] = {pane.objectName(): window.dockWidgetArea(pane) for pane in window.panes}
             look[name, "menu"] = [pane.objectName() for pane in window.places.panes]
         look["all", "controls"] = controls(window)
         looks.append(look)
 
     for how in ("later", "at once"):
         with monkeypatch.context() as patch:
+            if arranged:
+                assert at_the_window(patch, arrange, ever_first=True) == 0
             if how == "at once":
                 patch.setattr(main_window, "last_workspace", lambda preferences: "train")
             assert at_the_window(patch, act, ever_first=True) == 0
-        Preferences().file.unlink()
+        stored.unlink()
     later, at_once = looks
     assert [key for key in later if later[key] != at_once[key]] == []
     assert len(later["all", "controls"]) > 100

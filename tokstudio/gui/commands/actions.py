@@ -41,7 +41,6 @@ class Window(Protocol):
 
     compression: CompressionPane
     text: TextPane
-    token: TokenPane
     finder: Finder
 
     @property
@@ -52,6 +51,8 @@ class Window(Protocol):
     def compare(self) -> ComparePane: ...
     @property
     def configure(self) -> ConfigurePane: ...
+    @property
+    def token(self) -> TokenPane: ...
     @property
     def vocabulary(self) -> VocabularyPane: ...
     def focus_filter(self) -> None: ...

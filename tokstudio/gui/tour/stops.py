@@ -16,7 +16,6 @@ from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.model.run import NOTHING_LEFT
 from tokstudio.core.training.forecast import fitting_merges, fitting_sizes
 from tokstudio.gui.panes.text.pane import TextPane
-from tokstudio.gui.panes.why.pane import asked
 from tokstudio.gui.session.common.corpus import sample_title
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
@@ -40,21 +39,17 @@ class Stage:
     session: Session
     train: QWidget  # the buttons of the tool bar
     export: QWidget
-    compression: Pane
-    merges: Pane
     text: TextPane
-    why: Pane
-    make_compare: Callable[[], Pane]
+    pane: Callable[[str], Pane]  # another pane by its name
     actions: Mapping[str, QAction]
     open: Callable[[Pane], None]  # shows a pane, in front of those that share its place
     workspace: Callable[[], str]  # the name of the workspace that is shown
     enter: Callable[[str], None]  # changes to a workspace
     caption_changed: SignalInstance  # with what the status bar tells of a training to somebody who watches
 
-    @property
-    def compare(self) -> Pane:
-        """The pane that compares tokenizers, which is made when it is needed first."""
-        return self.make_compare()
+    def lit(self, name: str) -> QWidget:
+        """What a stop lights: a button of the tool bar, or a pane."""
+        return {"train": self.train, "export": self.export}.get(name) or self.pane(name)
 
 
 @dataclass(frozen=True)
@@ -93,7 +88,7 @@ class Stop:
     title: str  # its name
     text: str  # what it is about, in one or two sentences
     task: str  # what the person does; `{train}` stands for the shortcut of the action `train`
-    place: str  # the pane or button of the task, as a field of `Stage`; it stays light
+    place: str  # the pane or button of the task, as `Stage.lit` takes it; it stays light
     done: Callable[[Scene], bool]  # whether the task is done
     after: str | Callable[[Scene], str]  # what it has shown, in some sentences
     place_after: str = ""  # the place once it is done; "" for the same
@@ -172,7 +167,10 @@ def _select_first_merge(session: Session) -> None:
 
 
 def _has_reason(scene: Scene) -> bool:
-    seen = not scene.stage.why.visibleRegion().isEmpty()
+    # The pane is made after the window.
+    from tokstudio.gui.panes.why.pane import asked
+
+    seen = not scene.stage.pane("why").visibleRegion().isEmpty()
     return seen and not isinstance(asked(scene.session.view), str)
 
 
@@ -225,7 +223,7 @@ def _pre_tokens(scene: Scene) -> str:
 
 
 def _compare(stage: Stage) -> None:
-    stage.open(stage.compare)
+    stage.open(stage.pane("compare"))
     stage.session.comparison.stack_text()
 
 

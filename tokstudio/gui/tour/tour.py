@@ -117,9 +117,9 @@ class Tour(QObject):
 
     @cached_property
     def _watched(self) -> tuple[QWidget, ...]:
-        """What the tour lights, from its begin on: one of the panes is not there before."""
+        """What the tour lights, from its begin on: some of the panes are not there before."""
         stage = self._stage
-        panes = (stage.compression, stage.merges, stage.text, stage.why, stage.compare)
+        panes = [stage.pane(name) for name in ("compression", "merges", "text", "why", "compare")]
         for pane in panes:
             pane.visibilityChanged.connect(self._follow_soon)
         return (self._window, stage.train, stage.export, *panes, self._input)
@@ -309,12 +309,12 @@ class Tour(QObject):
 
     def _place(self) -> QWidget:
         stop = STOPS[self.at]
-        return getattr(self._stage, (stop.place_after if self._done else "") or stop.place)
+        return self._stage.lit((stop.place_after if self._done else "") or stop.place)
 
     def _places(self) -> tuple[QWidget, ...]:
         """What stays light: the place of the task, then what is to be watched."""
         stop, place = STOPS[self.at], self._place()
-        others = (getattr(self._stage, name) for name in (stop.place, *stop.beside))
+        others = (self._stage.lit(name) for name in (stop.place, *stop.beside))
         return place, *(other for other in others if other is not place)
 
     # ---- trainings of the card

@@ -33,7 +33,8 @@ class _Header(QWidget):
     def event(self, event: QEvent) -> bool:
         """Passes on changes of the content. A layout of the docks would ask a size hint a thousand times."""
         done = super().event(event)
-        if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Polish):
+        # What is in it gets its style after it, and asks for no new layout before it is shown.
+        if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Polish, QEvent.Type.Show):
             self.setMinimumWidth(min(self.row.minimumSize().width(), _NARROWEST))
         return done
 

@@ -38,7 +38,8 @@ def last_workspace(preferences: Preferences) -> str:
 class Arrangement(QObject):
     """Places the panes, and saves and restores their layout in each workspace.
 
-    Those of a workspace are made when it is entered. Who makes a pane calls `add`.
+    Those of a workspace are made when it is entered; those of Learn that wait for the first run may come later. Who
+    makes a pane calls `add`, and when all are made, `complete`.
 
     Args:
         window: The window.
@@ -57,6 +58,7 @@ class Arrangement(QObject):
         super().__init__(window)
         self._window, self._names, self._make = window, names, make
         self._panes: dict[str, Pane] = {}  # those that are made
+        self._absent: frozenset[str] = frozenset()  # those of Learn that `begin` did without
         self._room, self._size = room, screen_size(room)
         self._sizes = DockSizes(window, rest)
         self.workspace = LEARN  # the name of the current one
@@ -82,8 +84,25 @@ class Arrangement(QObject):
 
     def begin(self) -> None:
         """Places the panes that were added."""
+        self._absent = WORKSPACES[LEARN].with_run - self._panes.keys()
         self._put_first()
         self._window.installEventFilter(self)
+
+    def complete(self) -> None:
+        """Places the panes that `begin` did without, and that were added since."""
+        if not self._absent:
+            return
+        self._absent = frozenset()
+        self._first.clear()
+        if self.workspace in self._as_first:
+            self.reset()
+        else:
+            # Qt keeps the places of panes that are not there.
+            self.restore(self.state())
+
+    def _make_absent(self) -> None:
+        for name in self._absent:
+            self._make(name)
 
     def add(self, pane: Pane) -> None:
         """Places a pane, too, where its workspace is entered."""
@@ -99,7 +118,8 @@ class Arrangement(QObject):
         return self._panes_of(self.workspace)
 
     def _panes_of(self, workspace: str) -> list[Pane]:
-        return [self._make(name) for name in self._names if name in WORKSPACES[workspace].panes]
+        own = WORKSPACES[workspace].panes - (self._absent if workspace == LEARN else frozenset())
+        return [self._make(name) for name in self._names if name in own]
 
     # ---- layouts
 
@@ -147,6 +167,7 @@ class Arrangement(QObject):
         self.give_back()
         if workspace == self.workspace:
             return
+        self._make_absent()
         with self._keeping_focus():
             self._left[self.workspace] = (self.state(), *self._sizes.chosen)
             self.came_from, self.workspace = self.workspace, workspace
@@ -194,6 +215,7 @@ class Arrangement(QObject):
 
     def maximise(self, pane: Pane) -> None:
         """Lets a pane fill the window until `give_back`, `open` of another, or another layout."""
+        self._make_absent()
         self.give_back()
         self._usual = (self.state(), *self._sizes.chosen)
         self.maximised, self._features = pane, pane.features()
@@ -238,6 +260,7 @@ class Arrangement(QObject):
     def begin_runs(self) -> None:
         """Shows the panes that have waited for the first run."""
         if not self._has_run:
+            self._make_absent()
             self._has_run = True
             self.give_back()
             self._show_waiting()
@@ -443,7 +466,7 @@ class Arrangement(QObject):
 
     @property
     def _columns(self) -> Columns:
-        return WORKSPACES[self.workspace].columns(self._size, self._names)
+        return WORKSPACES[self.workspace].columns(self._size, set(self._names) - self._absent)
 
     def _put_first(self) -> None:
         if self.workspace not in self._first:
@@ -497,12 +520,13 @@ class Arrangement(QObject):
         before = self.state()
         for bar in tab_bars(self._window):
             bar.hide()
-        for name in dict.fromkeys((self.workspace, *WORKSPACES)):
+        others = () if self._absent else WORKSPACES
+        for name in dict.fromkeys((self.workspace, *others)):
             self._panes_of(name)
             if self._window.restoreState(state, self._version(name)):
                 self._take_out_others(name)
                 self._add_unknown(name)
-                waiting = WORKSPACES[name].with_run if withhold and not self._has_run else ()
+                waiting = WORKSPACES[name].with_run - self._absent if withhold and not self._has_run else ()
                 self._waiting = self._window.saveState(self._version(name)) if waiting else QByteArray()
                 for each in waiting:
                     self._panes[each].hide()
@@ -522,7 +546,7 @@ class Arrangement(QObject):
     def _add_unknown(self, workspace: str) -> None:
         """Puts the panes that a restored layout does not know into their first places."""
         window, none = self._window, Qt.DockWidgetArea.NoDockWidgetArea
-        for *_, places in WORKSPACES[workspace].columns(self._size, self._names):
+        for *_, places in WORKSPACES[workspace].columns(self._size, set(self._names) - self._absent):
             for place in places:
                 panes = [self._panes[name] for name in place]
                 known = [pane for pane in panes if window.dockWidgetArea(pane) != none]

@@ -33,10 +33,7 @@ from tokstudio.gui.commands.surgery_commands import SurgeryCommands
 from tokstudio.gui.find.finder import Finder
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.panes.guide import GuidePane
-from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.panes.text.pane import TextPane
-from tokstudio.gui.panes.token.pane import TokenPane
-from tokstudio.gui.panes.why.pane import WhyPane
 from tokstudio.gui.project.autosave import Recovery
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.project.experiment import ExperimentFiles
@@ -68,9 +65,12 @@ if TYPE_CHECKING:
     from tokstudio.gui.panes.corpus.pane import CorpusPane
     from tokstudio.gui.panes.distribution import DistributionPane
     from tokstudio.gui.panes.explore.pane import ExplorePane
+    from tokstudio.gui.panes.merges import MergesPane
     from tokstudio.gui.panes.runs.pane import RunsPane, RunTable
     from tokstudio.gui.panes.sizes.pane import SizesPane
+    from tokstudio.gui.panes.token.pane import TokenPane
     from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
+    from tokstudio.gui.panes.why.pane import WhyPane
     from tokstudio.gui.token_table.view import FollowTable
 
 _HOW_BACK = "Press Esc, or double-click the title again, to show the other panes."
@@ -141,7 +141,7 @@ class MainWindow(QMainWindow):
             self._place(pane)
         self.places.begin()
         lit = (self.toolbar.train_button, self.toolbar.export_button)
-        lit += (self.compression, self.merges, self.text, self.why, lambda: self.compare)
+        lit += (self.text, self._pane_of)
         workspaces = self.places.open, lambda: self.places.workspace, self.places.enter
         stage = Stage(session, *lit, self.actions_by_id, *workspaces, self.status.caption_changed)
         self.tour = Tour(self, stage, self.commands, preferences, theme)
@@ -191,10 +191,12 @@ class MainWindow(QMainWindow):
 
     def arrangement(self) -> str:
         """The layout of the panes."""
+        self.make_rest()
         return bytes(self.places.state().toBase64().data()).decode("ascii")
 
     def arrange(self, layout: str) -> None:
         """Restores a layout."""
+        self.make_rest()
         self.places.restore(QByteArray.fromBase64(layout.encode("ascii", "replace")))
 
     def reset_layout(self) -> None:
@@ -285,12 +287,9 @@ class MainWindow(QMainWindow):
         return room
 
     def _make_panes(self) -> None:
-        """Makes the panes of Learn, and all where another workspace is shown first; `make_rest` makes the others."""
+        """Makes the panes that Learn shows first, and all where another workspace is shown; `make_rest` the others."""
         self.compression = self._added(CompressionPane(*self._parts))
-        self.merges = self._added(MergesPane(*self._parts))
         self.text = self._added(TextPane(*self._parts))
-        self.token = self._added(TokenPane(*self._parts))
-        self.why = self._added(WhyPane(*self._parts))
         self.guide = self._added(GuidePane(*self._parts))
         if last_workspace(self.preferences) != LEARN:
             self._make_others()
@@ -303,15 +302,18 @@ class MainWindow(QMainWindow):
         return self.session, self.theme, self.actions_by_id
 
     def _make_others(self) -> None:
-        """Makes the panes that Learn does not have: they take a sixth of the time of a start."""
+        """Makes the panes that Learn shows only with a run, or never: they take a quarter of the time of a start."""
         from tokstudio.gui.panes.compare.pane import ComparePane
         from tokstudio.gui.panes.configure.pane import ConfigurePane
         from tokstudio.gui.panes.corpus.pane import CorpusPane
         from tokstudio.gui.panes.distribution import DistributionPane
         from tokstudio.gui.panes.explore.pane import ExplorePane
+        from tokstudio.gui.panes.merges import MergesPane
         from tokstudio.gui.panes.runs.pane import RunsPane
         from tokstudio.gui.panes.sizes.pane import MODEL_WIDTH, SizesPane
+        from tokstudio.gui.panes.token.pane import TokenPane
         from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
+        from tokstudio.gui.panes.why.pane import WhyPane
 
         get, keep = self.preferences.get, partial(partial, self.preferences.set)
         self._corpus = self._added(CorpusPane(*self._parts))
@@ -323,6 +325,9 @@ class MainWindow(QMainWindow):
         self._distribution.lengthsChosen.connect(self._list_lengths)
         self._compare = self._added(ComparePane(*self._parts))
         self._explore = self._added(ExplorePane(*self._parts))
+        self._merges = self._added(MergesPane(*self._parts))
+        self._token = self._added(TokenPane(*self._parts))
+        self._why = self._added(WhyPane(*self._parts))
         self._vocabulary = self._added(VocabularyPane(*self._parts))
         self._vocabulary.table.set_choices(get("token_columns", ""))
         self._vocabulary.table.columnsChosen.connect(keep("token_columns"))
@@ -350,6 +355,7 @@ class MainWindow(QMainWindow):
                 pane.setParent(self)
         for pane in late:
             self._place(pane)
+        self.places.complete()
         self._put_in_tab_order(late)
 
     def _put_in_tab_order(self, late: Collection[Pane]) -> None:
@@ -410,6 +416,12 @@ class MainWindow(QMainWindow):
         return self._explore
 
     @property
+    def merges(self) -> MergesPane:
+        """The table of merges."""
+        self.make_rest()
+        return self._merges
+
+    @property
     def vocabulary(self) -> VocabularyPane:
         """The table of tokens."""
         self.make_rest()
@@ -426,6 +438,18 @@ class MainWindow(QMainWindow):
         """The answers to *How Large?*."""
         self.make_rest()
         return self._sizes
+
+    @property
+    def token(self) -> TokenPane:
+        """The token that was chosen."""
+        self.make_rest()
+        return self._token
+
+    @property
+    def why(self) -> WhyPane:
+        """The reason of a merge."""
+        self.make_rest()
+        return self._why
 
     @property
     def panes(self) -> tuple[Pane, ...]:
@@ -633,6 +657,7 @@ class MainWindow(QMainWindow):
 
     def remember(self) -> None:
         """Stores the layouts."""
+        self.make_rest()
         self.preferences.set_bytes("geometry", self.saveGeometry())
         self.places.store(self.preferences)
         self.preferences.flush()
