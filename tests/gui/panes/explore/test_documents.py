@@ -162,6 +162,7 @@ def test_an_empty_corpus_and_word_counts_say_what_is_missing_and_the_chosen_sour
     settle(qtbot, window)
     assert column(page, "Source") == ["b.txt"]
     assert window.explore.limited.text() == "Only b.txt."
+    assert window.explore.unlimit.isVisible()
     qtbot.mouseClick(window.explore.unlimit, Qt.MouseButton.LeftButton)
     settle(qtbot, window)
     assert column(page, "Source") == ["a.txt", "b.txt", "c.txt"]
