@@ -183,7 +183,7 @@ def test_every_character_between_others(name):
     changes = np.flatnonzero(np.diff(classes()))
     some = range(0, 0x110000, 5 if name == "o200k" else 101)
     codes = sorted({*range(0x3400), *some, *changes.tolist(), *(changes + 1).tolist()} & set(codes))
-    lines = "".join(f"a{chr(code)}b {chr(code)}1'{chr(code)}\n" for code in codes)
+    lines = "".join(f"a{chr(code)}b {chr(code)}1'{chr(code)}a{chr(code)}\n" for code in codes)
     widths = np.fromiter((len(chr(code).encode()) for code in map(ord, lines)), np.int64, len(lines))
     pattern = regex.compile(EXPRESSIONS[name])
     theirs = np.fromiter((match.end() for match in pattern.finditer(lines.translate(TRANSLATION))), np.int64)

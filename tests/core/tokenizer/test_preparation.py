@@ -177,7 +177,8 @@ ORDINARY = ("think", "<s>", "x", "cat<think> <s>the</think>", "a <tool> ", "bana
 @pytest.mark.parametrize("nfc", [False, True])
 def test_added_tokens_that_are_not_special_are_found_everywhere(tmp_path, nfc):
     """In short and long texts, batches, arrays, streams, bytes, steps and counts: also where nothing is allowed."""
-    tokens = [added("<s>"), added("<think>", special=False), added("</think>", special=False, normalized=True)]
+    tokens = [added("<s>", single_word=True), added("<think>", special=False)]
+    tokens.append(added("</think>", special=False, normalized=True))
     tokens.append(added("<tool>", special=False, lstrip=True, rstrip=True))
     theirs = made(nfc, False, True, tokens)
     theirs.save(str(tmp_path / "tokenizer.json"))
