@@ -8,14 +8,13 @@ import pickle
 import numpy as np
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tokstudio import ByteTokenizer, CharacterTokenizer, ConfigError, WordTokenizer
 from tokstudio.core.analysis import baselines as simple
 from tokstudio.core.base.progress import Progress
 
-patient = settings(deadline=None)
 texts = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(" \n\r\t'!aé_1\x1c\x85\u2028\u200b"))
 EVERY_CHARACTER = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
 ALL = [CharacterTokenizer(), ByteTokenizer(), WordTokenizer(("a", " ")), WordTokenizer(("a",), None)]
@@ -109,7 +108,6 @@ def test_the_id_of_a_character_is_its_code_point():
             tokenizer.decode([97, number])
 
 
-@patient
 @given(st.lists(st.binary(max_size=4) | st.sampled_from(["é".encode(), "日".encode(), "😀".encode(), b"\xed\xa0\x80"])))
 def test_bytes_that_are_not_utf8_become_replacement_characters_wherever_pieces_end(parts):
     data = b"".join(parts)
@@ -122,7 +120,6 @@ def test_bytes_that_are_not_utf8_become_replacement_characters_wherever_pieces_e
 # Bytes
 
 
-@patient
 @given(st.binary())
 def test_the_id_of_a_byte_is_the_byte(data):
     tokenizer = ByteTokenizer()
@@ -197,7 +194,6 @@ PATTERNS = [
 ]
 
 
-@patient
 @given(st.sampled_from(PATTERNS), texts)
 def test_segments_are_what_regex_finds_wherever_pieces_end(pattern, text):
     expected = [match.group() for match in regex.finditer(pattern, text) if match.group()]
@@ -211,7 +207,6 @@ def test_segments_are_what_regex_finds_wherever_pieces_end(pattern, text):
         assert tokenizer.decode(tokenizer.encode(text)) == "".join(expected)
 
 
-@patient
 @given(texts)
 def test_without_a_pattern_segments_are_what_python_splits(text):
     tokenizer = WordTokenizer.from_text(text, None)

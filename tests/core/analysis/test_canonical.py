@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from tests.core.formats.trained import trained
 from tests.core.formats.without_merges import unigram, word_piece
-from tests.core.texts import patient
 from tokstudio import load
 from tokstudio.core.analysis.canonical import MOST_COUNTED, canonical_text, canonical_work
 from tokstudio.core.base.progress import finish
@@ -46,7 +45,7 @@ ADDED = TOKENIZER.changed(
 )
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(st.text("abc 1日<", max_size=7), st.sampled_from([TOKENIZER, ADDED]))
 def test_of_all_encodings_of_a_text_one_is_canonical(text, tokenizer):
     every = sequences(tokenizer, text.encode())

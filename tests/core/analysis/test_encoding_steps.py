@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.reference import encode_slowly, named_pattern, pre_tokens, replace
-from tests.core.texts import document, documents, patient, settings_of_runs
+from tests.core.texts import document, documents, settings_of_runs
 from tokstudio import ConfigError, Corpus, CorpusError, Tokenizer, TrainingConfig, train
 from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
 from tokstudio.core.analysis.why_not_one_token import cause_work, why_not_one
@@ -75,7 +75,7 @@ def assert_steps(steps, text):
         before = pre_token, step.merge, step.start
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(tokenizers(), runs_of_ab, st.data())
 def test_the_steps_are_those_of_the_slow_loop(tokenizer, text, data):
     merges = data.draw(st.integers(0, len(tokenizer.merges)))
@@ -92,7 +92,7 @@ def test_the_steps_are_those_of_the_slow_loop(tokenizer, text, data):
         assert ids(steps, last) == slow
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(documents, settings_of_runs, document, st.sampled_from(["none", "gpt2", "cl100k"]), st.data())
 def test_a_trained_tokenizer(texts, chosen, text, pattern, data):
     tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen, pattern=pattern))
@@ -293,7 +293,7 @@ def text_stands(steps, number, start, stop):
     return at < len(state) and (state.starts[at], state.stops[at]) == (start, stop)
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(documents, settings_of_runs, document, st.sampled_from(["none", "gpt2"]), st.data())
 def test_every_explanation_agrees_with_the_states(texts, chosen, text, pattern, data):
     tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen, pattern=pattern))
@@ -304,7 +304,7 @@ def test_every_explanation_agrees_with_the_states(texts, chosen, text, pattern, 
         assert_true(steps, start, data.draw(st.integers(start + 1, min(len(text), start + 9))))
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(tokenizers(), runs_of_ab, st.data())
 def test_every_explanation_of_whole_tokens_agrees_with_the_states(tokenizer, text, data):
     steps = stepped(tokenizer, text, data.draw(st.integers(0, len(tokenizer.merges))))
@@ -317,7 +317,7 @@ def test_every_explanation_of_whole_tokens_agrees_with_the_states(tokenizer, tex
             assert_missing(steps, why, start, stop)
 
 
-@settings(patient, max_examples=40)
+@settings(max_examples=40)
 @given(documents, settings_of_runs, document)
 def test_no_merge_joins_adjacent_tokens_of_the_last_state(texts, chosen, text):
     tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen))
@@ -489,7 +489,7 @@ class TestAnswers:
             self.answer("low", start, stop)
 
 
-@settings(patient, max_examples=40)
+@settings(max_examples=40)
 @given(tokenizers(), st.data())
 def test_tokens_are_found_by_their_bytes(tokenizer, data):
     tokens = list(tokenizer.tokens)
@@ -506,7 +506,7 @@ def ids_of(rounds, number):
     return rounds.state(number).ids.tolist()
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(tokenizers(), runs_of_ab)
 def test_each_round_equals_one_pass_of_the_slow_loop(tokenizer, text):
     rounds = Rounds(stepped(tokenizer, text))

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tests.core.algorithms import BOUNDLESS_TEXT
 from tests.core.algorithms import PICKY_TEXT as TEXT
 from tests.core.algorithms import picky as config_of
-from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, Picky, Tokenizer, TrainingConfig, prune, train
 from tokstudio.core.analysis.encoding_steps import Rounds, Steps, steps_work
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
@@ -51,7 +50,7 @@ def check(steps: Steps, tokenizer: Tokenizer, text: str) -> None:
             )
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(texts, st.sampled_from([0.0, 0.3, 0.6]), st.text("abc ", min_size=1, max_size=30), st.data())
 def test_steps_are_the_encoding(texts, threshold, text, data):
     config = TrainingConfig(vocabulary_size=280, algorithm=Picky(threshold=threshold))

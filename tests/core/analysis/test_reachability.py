@@ -42,7 +42,7 @@ def reach(tokenizer: Tokenizer) -> list[int]:
     return finish(reachability_work(tokenizer)).tolist()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(merges(), st.sampled_from(["none", "gpt2", "cl100k", "o200k", "whitespace", r"[ab]+|\D|\d\d?", r"a+b?| ?\w|."]))
 def test_a_token_is_unreachable_exactly_where_no_text_becomes_it(merges, pattern):
     tokenizer = Tokenizer(merges, pattern=pattern)
@@ -53,7 +53,7 @@ def test_a_token_is_unreachable_exactly_where_no_text_becomes_it(merges, pattern
 
 
 @pytest.mark.parametrize("pattern", [*NAMES, r"\w+|\W+", r"'?[a-z]+(?=\W|$)|.|\n"])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(text=st.text(alphabet="aBr'sevé中\u0301 \n12.?", min_size=2, max_size=200))
 def test_tokens_of_a_training_are_reached(pattern, text):
     tokenizer = train(Corpus.from_texts([text]), TrainingConfig(vocabulary_size=300, pattern=pattern))

@@ -23,7 +23,7 @@ from tests.core.reference import (
     pre_tokens,
     replace,
 )
-from tests.core.texts import config_by_name, documents, patient, settings_of_runs
+from tests.core.texts import config_by_name, documents, settings_of_runs
 from tokstudio import ConfigError, Corpus, CorpusError, ParityAware, Tokenizer, TrainingConfig, train
 from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
 from tokstudio.core.analysis import why_this_merge
@@ -89,7 +89,7 @@ def in_bytes(texts):
     return [(list(text), 1) for text in texts]
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(documents, settings_of_runs, st.sampled_from(["none", "none", "gpt2", "cl100k"]), st.integers(1, 25), st.data())
 def test_every_merge_is_explained_as_the_recount_explains_it(texts, chosen, pattern, most, data):
     corpus = Corpus.from_texts(texts)
@@ -100,7 +100,7 @@ def test_every_merge_is_explained_as_the_recount_explains_it(texts, chosen, patt
         assert_explained(corpus, run, in_bytes(word for text in texts for word in split(text)), number, most)
 
 
-@settings(patient, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.text("abé日😀 ", max_size=25), max_size=5), st.sampled_from(TIE_BREAKS), st.data())
 def test_characters(texts, tie_break, data):
     alphabet = list(dict.fromkeys("".join(texts)))

@@ -21,7 +21,6 @@ from tests.core.comparison.lines import lines_of
 from tests.core.formats.gguf.llama import crossing
 from tests.core.formats.trained import of_characters, settings_of
 from tests.core.formats.without_merges import unigram
-from tests.core.texts import patient
 from tests.processes import started_processes
 from tokstudio import ConfigError, Corpus, TrainingConfig, load, save, train
 from tokstudio.core.base.progress import Progress, finish
@@ -91,7 +90,7 @@ def test_libraries_agree_on_a_tokenizer_like_gpt_2_and_others_say_why_not():
     assert "All ids are equal" in "\n".join(table.lines())
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.text("a \n\r😀", max_size=12).map(str.encode) | st.binary(max_size=8), max_size=4))
 def test_lines_are_those_of_a_simple_split(documents):
     notes: list[str] = []
@@ -271,7 +270,7 @@ def test_pairs_of_causes_are_bounded_and_what_they_find_holds_for_all_lines(tmp_
     assert planted(tmp_path, probe("llama3"), two, content).columns[0].causes == {NOT_EXPLAINED: 40}
 
 
-@settings(patient, max_examples=40)
+@settings(max_examples=40)
 @given(st.sampled_from(["gpt2", "cl100k", "llama3", "qwen2", "o200k"]), st.data())
 def test_a_changed_pattern_is_found_again(pattern, data):
     tokenizer = probe(pattern)

@@ -9,7 +9,6 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.texts import patient
 from tokstudio import Corpus, TrainingConfig, compare, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.comparison import texts as texts_module
@@ -35,7 +34,7 @@ def words_slowly(text: bytes) -> tuple[Counter[bytes], str]:
     return words, max(("words", "characters", "syllables"), key=units.__getitem__)
 
 
-@settings(patient, max_examples=80)
+@settings(max_examples=80)
 @given(
     st.lists(
         st.one_of(

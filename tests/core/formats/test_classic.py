@@ -63,7 +63,7 @@ def test_a_token_longer_than_a_piece_is_written_in_pieces():
     assert b"".join(pieces) == as_python_writes(tokenizer)["vocabulary.json"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(texts_to_train_on)
 def test_any_trained_tokenizer_is_written_as_python_writes_it(text):
     tokenizer = trained(text, 60)

@@ -36,7 +36,7 @@ def read(name, data) -> list[int]:
     return found.tolist()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ids=some_ids)
 def test_what_is_written_is_what_python_and_numpy_write_and_is_read_again(tmp_path, ids):
     path = written(tmp_path / "ids.json", ids)

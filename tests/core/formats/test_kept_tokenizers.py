@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.formats.trained import everything, gpt2_pair, of_characters, with_specials, with_unknown
-from tests.core.texts import patient
 from tokstudio import FormatError, Tokenizer, load, save
 from tokstudio.core.formats import kept_tokenizers
 from tokstudio.core.formats.known_formats import FORMATS
@@ -231,7 +230,7 @@ def test_a_tokenizer_of_another_library_is_not_kept(reading, tmp_path):
     assert not reading.kept
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(
     specials=st.dictionaries(st.text(min_size=1, max_size=4), st.integers(1_000, 2_000), max_size=4),
     extra=st.dictionaries(st.integers(3_000, 4_000), st.binary(max_size=5), max_size=4),

@@ -43,7 +43,7 @@ def objects(tokenizer):
     return [json.loads(line) for line in lines]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(texts_to_train_on)
 def test_the_log_as_json_says_what_the_table_says(text):
     tokenizer = trained(text, 50)
@@ -97,7 +97,7 @@ def test_tables_have_the_columns_and_numbers_of_the_run(tmp_path):
     assert len(rows) == 257
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(texts_to_train_on)
 def test_every_number_is_the_run_s_and_hex_is_exact(text):
     tokenizer = trained(text, 50)

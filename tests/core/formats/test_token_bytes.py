@@ -14,7 +14,6 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from tests.core.formats.trained import SPECIALS, of_characters, shuffled, trained, with_specials, with_unknown
 from tests.core.formats.without_merges import sentencepiece_unigram, unigram, word_piece
-from tests.core.texts import patient
 from tokstudio import FormatError, cli, load, save, token_bytes
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.saving import fit
@@ -23,7 +22,7 @@ from tokstudio.core.formats.token_bytes import sums_work
 SENTENCES = ["the cat sat on the mat, and the dog sat on the log"] * 30
 
 
-@settings(patient, max_examples=40)
+@settings(max_examples=40)
 @given(st.text(max_size=30) | st.binary(max_size=30))
 def test_the_bytes_of_the_tokens_of_a_text_are_those_of_the_text(text):
     raw = text.encode() if isinstance(text, str) else text

@@ -18,7 +18,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
-from tests.core.texts import patient
 from tokstudio.core.kernels.scan import scan
 from tokstudio.core.pretokenization import patterns
 from tokstudio.core.text.unicode_classes import (
@@ -123,7 +122,7 @@ def scanned(name, data, **options):
     return [data[start:end] for start, end in zip([first, *ends], ends, strict=False)]
 
 
-@settings(patient, max_examples=200)
+@settings(max_examples=200)
 @given(before=raw, data=raw, behind=raw, room=st.sampled_from((1, 2, 3, 4096)))
 def test_every_scanner_equals_its_expression(before, data, behind, room):
     """With any room for the ends; and nothing outside of the text is looked at."""
@@ -132,7 +131,7 @@ def test_every_scanner_equals_its_expression(before, data, behind, room):
         assert scanned(name, before + data + behind, room=room, **place) == by_definition(name, data)
 
 
-@settings(patient, max_examples=60)
+@settings(max_examples=60)
 @given(data=long_raw, room=st.sampled_from((4096, 70, 63)))
 def test_a_long_text_is_split_as_its_expression_says(data, room):
     for name in EXPRESSIONS:
@@ -148,7 +147,7 @@ def test_characters_in_a_long_text_are_of_their_class(name):
     assert scanned(name, data, room=1 << 16) == by_definition(name, data)
 
 
-@settings(patient, max_examples=120)
+@settings(max_examples=120)
 @given(characters=text)
 def test_every_scanner_equals_tokenizers(characters):
     for name in EXPRESSIONS:
@@ -190,7 +189,7 @@ def test_every_character_between_others(name):
     assert np.array_equal(ends_of(name, lines.encode()), np.cumsum(widths)[theirs - 1])
 
 
-@settings(patient, max_examples=40)
+@settings(max_examples=40)
 @given(data=long_raw, around=st.sampled_from(["a", "é", " ", "\n", "1", ".", "'s", "\u2003", "\xff"]))
 def test_a_long_text_is_split_alike_wherever_it_stands(data, around):
     """At any place in the blocks and before any text, of which nothing is looked at."""
@@ -205,7 +204,7 @@ def test_a_long_text_is_split_alike_wherever_it_stands(data, around):
             assert scanned(name, data, at=begin) == by_definition(name, data[begin:])
 
 
-@settings(patient, max_examples=120)
+@settings(max_examples=120)
 @given(
     st.lists(st.tuples(st.sampled_from("1٣๙\U0001d7d8½Ⅷa ,年\n"), st.integers(1, 9)), max_size=12),
     st.integers(0, 130),
@@ -262,7 +261,7 @@ def test_a_buffer_without_room_is_left_alone_and_no_pattern_makes_one_piece():
     assert ends_of("none", b"one two\n") == [8]
 
 
-@settings(patient, max_examples=160)
+@settings(max_examples=160)
 @given(data=raw, at=st.integers(0, 30), more=raw)
 def test_a_cut_changes_nothing(data, at, more):
     data += more

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.reference import encode_slowly, named_pattern, pieces
-from tests.core.texts import patient
 from tokstudio import ConfigError, Tokenizer
 from tokstudio.core.base.arrays import in_large_pages
 from tokstudio.core.base.progress import finish
@@ -55,7 +54,7 @@ def by_letters(word, pairs, results, ids):
     return encode_slowly(bytes(map(LETTERS.index, word)), pairs, results, byte_ids)
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 1 << 20), st.text("abc", min_size=1, max_size=SHORT), st.integers(0, 200))
 def test_words_of_bytes(seed, word, limit):
     byte_ids = np.random.default_rng(seed).permutation(256)
@@ -65,7 +64,7 @@ def test_words_of_bytes(seed, word, limit):
     assert encoded(Alphabet.of_bytes(byte_ids), pairs, results, limit, given_words) == (DONE, expected)
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 1 << 20), st.text(LETTERS, min_size=1, max_size=SHORT), st.booleans(), st.integers(0, 200))
 def test_words_of_characters(seed, word, is_whole, limit):
     """A character without an id is the unknown token, which merges may join as any other."""

@@ -86,7 +86,7 @@ def test_the_batches_of_a_training_join_to_its_run():
     assert (trainer.prepared.bytes, trainer.prepared.tokens) == (len(text), len(text))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     texts=st.lists(st.text("aab\u00e9 ", min_size=1, max_size=60), min_size=1, max_size=4),
     base=st.sampled_from(BASES),

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import named_pattern, pre_tokens, train_slowly_with_pattern
-from tests.core.texts import documents, patient
+from tests.core.texts import documents
 from tokstudio import Corpus, CorpusError, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.counts_file import read_counts_work
@@ -48,7 +48,6 @@ def small_chunks(monkeypatch):
     monkeypatch.setattr(counting, "CHUNK", 50)
 
 
-@patient
 @given(documents)
 def test_words_are_counted_in_order_of_first_occurrence(texts):
     made = counted([Source.from_texts(texts)])
@@ -137,7 +136,6 @@ def test_rows_of_several_tables_are_joined_in_the_order_of_places(occurrences, n
     assert list(dict.fromkeys(joined.words.tolist())) == list(range(len(joined.ends)))
 
 
-@patient
 @given(documents, st.sampled_from(TIE_BREAKS), st.sampled_from(["whitespace", "gpt2", "cl100k"]), st.booleans())
 def test_training_on_counted_words_equals_the_slow_reference(texts, tie_break, pattern, limited):
     limit = {"vocabulary_size": 270} if limited else {"min_frequency": 2}
@@ -290,7 +288,6 @@ def test_a_custom_expression_counts_short_documents_together(monkeypatch):
     assert len(calls) < 10
 
 
-@patient
 @given(documents, st.integers(1, 30), st.integers(2, 4))
 def test_a_custom_expression_gives_the_same_counts_in_any_pieces(texts, chunk, words):
     pieces = [part for text in texts for part in text.split(b"a")]

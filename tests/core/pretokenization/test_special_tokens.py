@@ -9,7 +9,6 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, TrainingConfig, train
 from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
 from tokstudio.core.base.progress import finish
@@ -46,7 +45,6 @@ def encoded_in_pieces(made, text, allowed):
     return expected
 
 
-@patient
 @given(st.lists(texts, max_size=4), several, st.integers(1, 3), st.integers(0, 9))
 def test_special_tokens_are_found_leftmost_then_longest(documents, specials, room, budget):
     data = np.frombuffer("".join(documents).encode(), np.uint8)
@@ -159,7 +157,6 @@ def test_many_specials_with_one_beginning_are_searched_in_bounded_pieces(monkeyp
     assert (seen < 3 * len(text) / 1_000, pieces) == (True, 2)
 
 
-@patient
 @given(texts, several, st.sampled_from(["none", "gpt2", r"\w+|\W"]), st.integers(0, 9), st.integers(2, 4))
 def test_pieces_are_encoded_alike_however_they_are_grouped(text, allowed, pattern, size, words):
     made = trained(special_tokens=OVERLAPPING, pattern=pattern, vocabulary_size=280)

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.texts import patient
 from tokstudio import (
     ConfigError,
     Corpus,
@@ -133,7 +132,6 @@ def start_of(pattern):
     return train(Corpus.from_text("ab abc é d ab"), TrainingConfig(vocabulary_size=260, pattern=pattern))
 
 
-@patient
 @given(
     st.lists(st.lists(st.text("abc d\né", min_size=1, max_size=30), min_size=20, max_size=30), min_size=1, max_size=3),
     st.sampled_from(["gpt2", "none", "cl100k_right"]),

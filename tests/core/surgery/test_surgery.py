@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.surgery import naive
-from tests.core.texts import patient
 from tokstudio import (
     ConfigError,
     Corpus,
@@ -82,7 +81,7 @@ def from_merges(merges, first=256, **more):
     return Tokenizer.from_parts(vocabulary, merges, **more)
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(merge_lists(), st.data())
 def test_pruning_is_what_removing_one_leaf_after_another_gives(merges, data):
     tokenizer = from_merges(merges)
@@ -101,7 +100,7 @@ def test_pruning_is_what_removing_one_leaf_after_another_gives(merges, data):
     assert np.count_nonzero(pruned.new_ids >= 0) == 256 + size == len(pruned.tokenizer)
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(merge_lists(), merge_lists())
 def test_joining_appends_what_the_first_lacks_and_some_text_becomes(first, second):
     joined = join(from_merges(first), from_merges(second, 400))

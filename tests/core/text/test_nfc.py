@@ -42,13 +42,12 @@ def test_every_character_is_normalized_as_by_the_library():
             assert nfc(text) == library.normalize_str(text)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(texts)
 def test_any_text_is_normalized_as_by_the_library(text):
     assert nfc(text) == library.normalize_str(text)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=40))
 def test_bytes_that_are_not_utf8_stay(raw):
     text = raw.decode("utf-8", "surrogateescape")

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.texts import patient
 from tokstudio import (
     ByteTokenizer,
     CharacterTokenizer,
@@ -182,7 +181,7 @@ def of_kind(kind: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(patient, max_examples=15)
+@settings(max_examples=15)
 @given(texts=st.lists(st.one_of(any_text, any_text, st.binary(max_size=9)), max_size=9), group=st.integers(1, 60))
 def test_a_batch_has_the_ids_of_each_text(kind, texts, group):
     tokenizer = of_kind(kind)
@@ -276,7 +275,7 @@ def slowly(tokenizer: Tokenizer, ids: list[int]) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["no pattern", "cl100k", "a playhead", "characters", "whole words", "picky"])
-@settings(patient, max_examples=12)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 2**32), some=st.integers(0, 3000))
 def test_many_ids_have_the_bytes_of_each(kind, seed, some):
     tokenizer = of_kind(kind)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import models
 
-from tests.core.texts import documents, patient, settings_of_runs
+from tests.core.texts import documents, settings_of_runs
 from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, load, save
 from tokstudio import train as train_on
 from tokstudio.core.analysis.encoding_steps import steps_work
@@ -80,7 +80,6 @@ def tokenizers(draw):
     return made, len(set(words)) == len(words)
 
 
-@patient
 @given(tokenizers(), st.lists(st.text("abcd <s>\n", max_size=40), max_size=6))
 def test_any_valid_tokenizer_has_the_counts_that_fewer_merges_give(made, texts):
     tokenizer, is_exact = made
@@ -92,7 +91,6 @@ def test_any_valid_tokenizer_has_the_counts_that_fewer_merges_give(made, texts):
     check(tokenizer, [*texts, *spelled, *(f"{word} {word}" for word in spelled)])
 
 
-@patient
 @given(documents, settings_of_runs, st.sampled_from(["none", "gpt2"]), st.sampled_from(["bytes", "characters"]))
 def test_a_trained_tokenizer_has_the_counts_that_fewer_merges_give(texts, settings, pattern, base):
     decoded = [text.decode("utf-8", "replace") for text in texts]
@@ -197,7 +195,6 @@ def naive(tokenizer, text, dropout):
     return made
 
 
-@patient
 @given(
     which=st.sampled_from(["gpt2", "none", "characters"]),
     text=st.text("theca o日,?\n", max_size=40) | st.sampled_from([MANY_WORDS, "\x00", "the " * 30]),

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from tests.core.texts import patient
 from tokstudio import (
     ConfigError,
     Corpus,
@@ -138,7 +137,7 @@ ARGUMENTS = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("name", MADE)
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(
     texts=st.one_of(one_text, st.lists(one_text, min_size=1, max_size=4)), arguments=ARGUMENTS, most=st.integers(0, 9)
 )
@@ -243,7 +242,7 @@ def test_what_is_no_text_and_what_is_not_known_is_refused(opened):
 # --- Offsets ----------------------------------------------------------------------------------------------------------
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(st.one_of(one_text, st.binary(max_size=12)))
 def test_offsets_cover_the_text_in_bytes_and_characters(text):
     tokenizer = trained()

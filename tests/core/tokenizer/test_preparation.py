@@ -29,7 +29,7 @@ from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import to_utf8
 
 TEXT = "the cat sat on the naïve café 日本語 é ñ 가각 mat, 한국 <mask>  \n" * 3
-PATIENT = settings(deadline=None, max_examples=15)  # each is tried with 56 tokenizers
+PATIENT = settings(max_examples=15)  # each is tried with 56 tokenizers
 
 
 def added(token, **more):
@@ -141,7 +141,7 @@ def test_any_text_is_encoded_and_decoded_as_by_the_library(every, text):
             assert ours.encode(text) == plain
 
 
-@settings(deadline=None, max_examples=4)
+@settings(max_examples=4)
 @given(st.lists(texts, max_size=4))
 def test_the_tokens_of_a_corpus_are_counted_and_the_steps_end_with_them(every, documents):
     texts = ["the cat", *documents]
@@ -254,7 +254,7 @@ def opened_at(theirs, merges):
     return library
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(texts)
 def test_bytes_that_are_not_utf8_stay_between_normalized_text(tmp_path_factory, text):
     ours = opened(tmp_path_factory.mktemp("bytes"), True, False, False, [])

@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.core.reference import named_pattern
-from tests.core.texts import patient
 from tokstudio import Corpus, TrainingConfig, load, save, train
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.text.byte_level import to_bytes
@@ -60,7 +59,7 @@ characters = st.sampled_from(
     [*"aZsSſtTlLvVeEdDmM019 '’!./-_=\n\r\t\0", *SPACES, *"éßǅʰªא字あ한าे\u0301\u20e3½Ⅷ²٣०😀\u200d\ue000\U0010ffff"]
 )
 texts = st.one_of(st.text(characters, max_size=60), st.text(max_size=30))
-anything = settings(patient, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+anything = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def expression(pattern):

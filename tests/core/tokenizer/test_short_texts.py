@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.reference import encode_slowly
-from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.kernels import longest_match
@@ -45,7 +44,7 @@ def by_arrays(tokenizer, text, allowed=()):
 
 
 @pytest.mark.parametrize("pattern", NAMES)
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(text=st.one_of(texts, st.binary(max_size=300)))
 def test_a_short_text_has_the_ids_that_it_has_among_arrays(pattern, text):
     tokenizer = TRAINED[pattern]
@@ -55,7 +54,7 @@ def test_a_short_text_has_the_ids_that_it_has_among_arrays(pattern, text):
     assert tokenizer.encode(text, "all") == by_arrays(tokenizer, text, "all")
 
 
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(some=st.lists(texts, min_size=1, max_size=6))
 def test_known_words_are_forgotten_when_there_are_too_many(some):
     with pytest.MonkeyPatch.context() as patch:
@@ -122,7 +121,7 @@ def by_plain_python(tokenizer, text):
 
 
 @pytest.mark.parametrize("pattern", [*NAMES, OWN.pattern])
-@settings(patient, max_examples=30)
+@settings(max_examples=30)
 @given(text=st.one_of(texts, st.text(max_size=99)), merges=st.integers(0, 73))
 def test_a_little_text_has_the_ids_that_the_loops_give(pattern, text, merges):
     tokenizer = OWN if pattern not in NAMES else TRAINED[pattern]
@@ -131,7 +130,7 @@ def test_a_little_text_has_the_ids_that_the_loops_give(pattern, text, merges):
         assert by_plain_python(tokenizer, text) == by_arrays(tokenizer, text)
 
 
-@settings(patient, max_examples=80)
+@settings(max_examples=80)
 @given(st.data())
 def test_a_little_text_has_the_tokens_of_merging_by_any_merges(data):
     merges, results = data.draw(merge_lists())
@@ -211,7 +210,7 @@ def merge_lists(draw):
     return np.array(merges, np.int32), np.array(ids, np.int32)
 
 
-@settings(patient, max_examples=80)
+@settings(max_examples=80)
 @given(merge_lists(), st.lists(st.sampled_from(LETTERS), min_size=1, max_size=40).map(bytes), st.data())
 def test_a_text_has_the_tokens_of_merging(made, text, data):
     merges, results = made
@@ -223,7 +222,7 @@ def test_a_text_has_the_tokens_of_merging(made, text, data):
     assert tokenizer.at(limit).encode(text) == encode_slowly(text, merges[:limit].tolist(), results.tolist())
 
 
-@settings(patient, max_examples=120)
+@settings(max_examples=120)
 @given(
     merge_lists(),
     st.lists(st.sampled_from(LETTERS), min_size=1, max_size=9).map(bytes),

@@ -59,7 +59,7 @@ def programmes(draw):
     return words, merges, [base + number for number in range(len(merges))], np.array(times)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(programmes(), st.sampled_from([1, 2, 100]))
 def test_the_solution_is_that_of_all_rows(case, rows):
     words, merges, results, times = case

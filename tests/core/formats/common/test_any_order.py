@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.formats.trained import TEXT, everything, trained, with_specials
@@ -329,7 +329,6 @@ tokens = st.lists(st.text("ab", min_size=2, max_size=9).map(str.encode), max_siz
 
 
 @pytest.mark.parametrize("ordered", [True, False])
-@settings(deadline=None)
 @given(tokens, st.randoms())
 def test_every_merge_is_that_of_the_slow_search(ordered, words, chance):
     """Each behind what it may be made of, as in files of programs, or in any order."""

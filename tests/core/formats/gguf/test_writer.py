@@ -324,7 +324,7 @@ def test_one_name_in_a_post_processor_can_stand_for_several_tokens():
 
 
 @needs_llama
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(
     st.text(alphabet="ab '\n1éÄ日", min_size=4, max_size=60),
     st.lists(st.text(alphabet="<s>ab", min_size=2, max_size=6), max_size=4, unique=True),

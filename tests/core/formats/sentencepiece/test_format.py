@@ -284,7 +284,7 @@ def test_the_library_has_our_ids_and_our_pieces(tmp_path, make):
         assert theirs.decode(ids) == tokenizer.decode(ids)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     drawn=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), min_size=2, max_size=8),
     tried=st.text("abc", min_size=1, max_size=60),
