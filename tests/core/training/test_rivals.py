@@ -151,11 +151,11 @@ def test_all_on_words_that_repeat(texts, pattern, size):
 def real_text(shared, place):
     """Of one language after another, or of the shuffle of 46 and of programs."""
     if place == "help":
-        texts = [file.read_bytes()[:60_000] for file in sorted((shared / "corpora" / "help").glob("*.txt"))]
+        texts = [file.read_bytes()[:20_000] for file in sorted((shared / "corpora" / "help").glob("*.txt"))]
         return b"".join(texts).decode("utf-8", "ignore")
     with lzma.open(shared / "corpora" / "mixed_10mb.txt.xz") as file:
         file.read(place)
-        return file.read(400_000).decode("utf-8", "ignore")
+        return file.read(150_000).decode("utf-8", "ignore")
 
 
 @pytest.mark.shared_data

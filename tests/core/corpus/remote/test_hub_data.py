@@ -56,12 +56,12 @@ def test_all_of_a_configuration_is_the_text_of_its_files(hub: Hub, tmp_path: Pat
 
 
 def test_a_sample_is_from_many_places_the_same_again_and_offline(hub: Hub, no_pauses: None, monkeypatch):
-    shards = [texts(1_500, seed) for seed in range(80)]
-    put(hub, {f"train-{number:02}.parquet": parquet(shard, 500) for number, shard in enumerate(shards)})
+    shards = [texts(600, seed) for seed in range(80)]
+    put(hub, {f"train-{number:02}.parquet": parquet(shard, 200) for number, shard in enumerate(shards)})
     every = {document: number for number, shard in enumerate(shards) for document in shard}
-    corpus = Corpus.from_files(NAME, sample_bytes=2_000_000, seed=3)
+    corpus = Corpus.from_files(NAME, sample_bytes=800_000, seed=3)
     taken = documents_of(corpus)
-    assert 1_850_000 <= corpus.bytes <= 2_000_000
+    assert 740_000 <= corpus.bytes <= 800_000
     assert len(set(taken)) == len(taken)
     assert len({every[document] for document in taken}) >= 10, "in the order of the files it would be six"
     origin = corpus.sources[0].origin
@@ -69,16 +69,16 @@ def test_a_sample_is_from_many_places_the_same_again_and_offline(hub: Hub, no_pa
     assert len(origin.pieces) <= 64
     assert {piece.unit for piece in origin.pieces} == {"row groups"}
     assert corpus.sources[0].note.startswith("sample (seed 3) of ")
-    other = Corpus.from_files(NAME, sample_bytes=2_000_000, seed=4)
+    other = Corpus.from_files(NAME, sample_bytes=800_000, seed=4)
     assert documents_of(other) != taken
     hub.status = 503
-    offline = Corpus.from_files(NAME, sample_bytes=2_000_000, seed=3)
+    offline = Corpus.from_files(NAME, sample_bytes=800_000, seed=3)
     assert documents_of(offline) == taken
     assert "this is the copy in the cache" in offline.sources[0].note
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert documents_of(Corpus.from_files(NAME, sample_bytes=2_000_000, seed=3)) == taken
+    assert documents_of(Corpus.from_files(NAME, sample_bytes=800_000, seed=3)) == taken
     hub.asked.clear()
-    pinned = Corpus.from_files(f"{NAME}@{COMMIT}", sample_bytes=2_000_000, seed=3)
+    pinned = Corpus.from_files(f"{NAME}@{COMMIT}", sample_bytes=800_000, seed=3)
     assert documents_of(pinned) == taken
     assert hub.asked == [], "a commit that is in the cache needs no network"
 
@@ -96,14 +96,14 @@ def test_the_same_sample_is_taken_in_an_empty_cache(hub: Hub, cache: Path):
 
 @pytest.mark.parametrize("kind", ["parquet", "text", "large groups"])
 def test_a_sample_moves_little_more_than_its_bytes(hub: Hub, kind: str):
-    size = 6_000_000
+    size = 3_000_000  # much more than what describes the files
     if kind == "text":
-        files = {f"train-{number}.txt": "\n".join(texts(9_000, number, 40)).encode() for number in range(10)}
+        files = {f"train-{number}.txt": "\n".join(texts(4_500, number, 40)).encode() for number in range(10)}
     else:
-        group = 1_500 if kind == "parquet" else 100_000
-        more = {"other": texts(12_000, 99), "n": list(range(12_000))}
+        group = 750 if kind == "parquet" else 50_000
+        more = {"other": texts(6_000, 99), "n": list(range(6_000))}
         files = {
-            f"train-{number}.parquet": parquet(texts(12_000, number, 40), group, **more)
+            f"train-{number}.parquet": parquet(texts(6_000, number, 40), group, **more)
             for number in range(4 if kind == "large groups" else 10)
         }
     put(hub, files)
