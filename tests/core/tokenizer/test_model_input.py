@@ -30,7 +30,7 @@ from tokstudio import (
 from tokstudio.core.tokenizer.model_input import in_characters
 
 TEXT = "the cat sat on the mat, and that's that: Zürich 123 日本 été [SEP] naïve 😀 the  end \n" * 5
-WORDS = [*TEXT.split(" "), "", " ", "  ", "\n", "<s>", "[CLS]", "[PAD]", "😀é", "e\u0301"]
+WORDS = [*TEXT.split(" "), "0", "", " ", "  ", "\n", "<s>", "[CLS]", "[PAD]", "😀é", "e\u0301"]
 PIECES = st.lists(st.sampled_from(WORDS), max_size=9)
 one_text = st.one_of(PIECES.map(" ".join), PIECES.map("".join), st.text(max_size=9))
 
@@ -89,6 +89,10 @@ def roberta_like() -> tokenizers.Tokenizer:
     return byte_level(processor, ["<s>", "[SEP]", "[PAD]"], prefix_space=True)
 
 
+def untrimmed() -> tokenizers.Tokenizer:
+    return byte_level(processors.ByteLevel(trim_offsets=False), ["<s>", "[PAD]"], prefix_space=True)
+
+
 def plain_with_both() -> tokenizers.Tokenizer:
     template = processors.TemplateProcessing("<s> <s> $A [SEP]", "$A $B", [("<s>", 0), ("[SEP]", 1)])
     steps = processors.Sequence([processors.ByteLevel(trim_offsets=False), template])
@@ -100,6 +104,7 @@ MADE = {
     "llama": (llama_like, {"pad_token": "</s>", "padding_side": "left", "bos_token": "<s>"}),
     "gpt": (gpt_like, {"pad_token": "[PAD]", "truncation_side": "left", "model_max_length": 5}),
     "roberta": (roberta_like, {"pad_token": "[PAD]", "padding_side": "left", "truncation_side": "left"}),
+    "untrimmed": (untrimmed, {"pad_token": "[PAD]"}),
     "both": (plain_with_both, {"pad_token": "[PAD]"}),
     "split specials": (plain_with_both, {"pad_token": "[PAD]", "split_special_tokens": True}),
 }
@@ -134,6 +139,18 @@ ARGUMENTS = st.fixed_dictionaries(
     {"return_offsets": st.booleans(), "add_special_tokens": st.booleans()},
     optional={"padding": st.sampled_from([True, False, "longest", "do_not_pad", "max_length"])},
 )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("roberta", [(0, 1), (1, 4), (5, 5), (4, 5)]), ("untrimmed", [(0, 1), (1, 4), (4, 5), (4, 5)])],
+)
+def test_a_space_that_is_added_is_where_the_character_after_it_is(opened, name, expected):
+    """As the `tokenizers` library has it: it then takes the space off, and of a token of it nothing is left."""
+    ours, theirs = opened(name)
+    given = ours("\n<s>0", return_offsets=True, add_special_tokens=False)
+    assert given["offset_mapping"] == expected
+    assert theirs("\n<s>0", return_offsets_mapping=True, add_special_tokens=False)["offset_mapping"] == expected
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -539,6 +539,10 @@ class Tokenizer:
         else:
             encoded = shape.cut(self.encode_batch(texts, allowed_special=allowed), None)
         batch, places = encoded
+        if places is not None and self.library is None and self.preparation.prefix_space:
+            # The `tokenizers` library puts a space that it adds where the character after it is.
+            nowhere = np.flatnonzero(places[:, 0] == places[:, 1])
+            places[[row for row in nowhere.tolist() if self.tokens[int(batch.flat[row])] == b" "], 1] += 1
         # A library has trimmed them already.
         if places is not None and self.library is None and (trims := offset_trims(settings)):
             places = trimmed(batch, places, {token: self._spaces_of(token) for token in {*batch.flat.tolist()}}, trims)
