@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from types import ModuleType
 
 import pytest
@@ -252,6 +253,52 @@ print(*early, *elsewhere)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     # What Qt says of the offscreen platform goes to the other stream.
     assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
+
+
+def when_the_window_answers(code: str) -> subprocess.CompletedProcess[str]:
+    """Starts the window in a process of its own, which runs `code` when it answers."""
+    script = f"""
+import logging
+import sys
+from tokstudio.cli import main
+from tokstudio.core.base.progress import Progress
+
+def act():
+{textwrap.indent(textwrap.dedent(code), "    ")}
+
+class Answers(logging.Handler):
+    def emit(self, record):
+        if record.getMessage() == "The window answers.":
+            act()
+
+logging.getLogger("tokstudio").addHandler(Answers())
+logging.getLogger("tokstudio").setLevel(logging.INFO)
+sys.exit(main(["--new-window"]))
+"""
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+
+
+def test_numpy_is_loaded_after_the_window_answers_and_before_any_job(own_home):
+    done = when_the_window_answers("""
+        from PySide6.QtWidgets import QApplication
+        def work():
+            yield Progress("looking")
+            print("numpy._core" in sys.modules)
+        print("numpy._core" in sys.modules)
+        window = next(each for each in QApplication.topLevelWidgets() if hasattr(each, "session"))
+        window.session.jobs.start(work, lambda _: window.close(), quiet=True)
+    """)
+    assert (done.returncode, done.stdout) == (0, "False\nTrue\n"), done.stderr
+
+
+def test_a_library_that_numpy_misses_is_told_though_the_window_has_opened(own_home):
+    done = when_the_window_answers("""
+        def fail(module):
+            raise ImportError("libgfortran.so.5: cannot open shared object file: No such file or directory")
+        sys.modules["numpy"].__spec__.loader.exec_module = fail
+    """)
+    assert "The window cannot open: the library libgfortran.so.5 is missing." in done.stderr
+    assert done.returncode == 1
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.cli.cluster import absolute, cores_work, neighbours, open_client, waited_work
 from tokstudio.cli.process.terminal import Console, put
@@ -36,7 +35,7 @@ from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import printable, several, size_text
-from tokstudio.core.corpus.counts_file import NO_ROWS, CountFacts, RowBlock, write_counted_blocks_work
+from tokstudio.core.corpus.counts_file import CountFacts, RowBlock, no_rows, write_counted_blocks_work
 from tokstudio.core.corpus.readers.folders import Entry, Folder, numbered_work, remote_entries_work
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.hub.addresses import address_of, parse_address
@@ -53,6 +52,7 @@ from tokstudio.core.pretokenization.word_table import PARTITIONS
 
 if TYPE_CHECKING:
     from distributed import Client, Future
+    from numpy.typing import NDArray
 
 # --- Counts files on a Dask cluster: tasks that count neighbouring files, and one for each partition of the words -----
 
@@ -151,7 +151,7 @@ def _blocks(ranges: list[Future]) -> Iterator[RowBlock]:
             except StopIteration as end:
                 yield end.value
                 break
-            yield NO_ROWS
+            yield no_rows()
         ranges.pop(0)
 
 

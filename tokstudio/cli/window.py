@@ -6,6 +6,9 @@ from __future__ import annotations
 import argparse
 import builtins
 import gc
+import importlib.util
+import sys
+from types import ModuleType
 
 from tokstudio.cli.process.terminal import DONE
 from tokstudio.core.base.errors import TokStudioError
@@ -23,6 +26,8 @@ def open_window(arguments: argparse.Namespace) -> int:
 
     # PySide6 would read the source of every module, to see whether it wants other names of Qt's methods: none does.
     builtins.__import__ = getattr(builtins, "__orig_import__", builtins.__import__)
+    # It takes a tenth of a second, and nothing of what is shown first needs it.
+    _load_when_used("numpy")
     # These imports suffice to pass files on; the window itself takes longer to load.
     from tokstudio.gui.app.single_instance import Claim, address
     from tokstudio.gui.session.preferences import reset_settings, settings_file
@@ -51,3 +56,21 @@ def open_window(arguments: argparse.Namespace) -> int:
         log_file=arguments.log_file,
         claim=claim,
     )
+
+
+class _LateModule(ModuleType):
+    """A library that is loaded when one of its names is first used; `importlib.util.LazyLoader` loads at an import."""
+
+    def __getattr__(self, name: str) -> object:
+        assert self.__spec__ is not None
+        assert self.__spec__.loader is not None
+        object.__setattr__(self, "__class__", ModuleType)
+        self.__spec__.loader.exec_module(self)
+        return getattr(self, name)
+
+
+def _load_when_used(name: str) -> None:
+    spec = importlib.util.find_spec(name)
+    if name not in sys.modules and spec is not None:
+        sys.modules[name] = module = importlib.util.module_from_spec(spec)
+        module.__class__ = _LateModule

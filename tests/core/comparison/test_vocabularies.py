@@ -29,7 +29,7 @@ from tokstudio.core.comparison.sizes import (
     table_of_sizes,
     usual_sizes,
 )
-from tokstudio.core.comparison.texts import NO_WORDS, word_types_work
+from tokstudio.core.comparison.texts import no_words, word_types_work
 from tokstudio.core.comparison.vocabularies import NO_SCRIPT, vocabularies_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.training.curves import SourceCurves
@@ -221,7 +221,7 @@ def test_a_run_with_more_words_than_a_table_looks_up_at_once():
 
 
 def test_without_words_there_is_nothing():
-    assert (list(NO_WORDS), len(NO_WORDS), NO_WORDS.total(), NO_WORDS.most_common(3)) == ([], 0, 0, [])
+    assert (list(none := no_words()), len(none), none.total(), none.most_common(3)) == ([], 0, 0, [])
 
 
 # --- The size from which on a text has what the base has --------------------------------------------------------------

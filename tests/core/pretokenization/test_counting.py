@@ -28,7 +28,7 @@ from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig,
 from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus import counts_file
-from tokstudio.core.corpus.counts_file import NO_ROWS, RowBlock, write_counted_blocks_work
+from tokstudio.core.corpus.counts_file import RowBlock, no_rows, write_counted_blocks_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.pretokenization import count_words, word_table
@@ -122,7 +122,7 @@ def test_rows_that_come_in_blocks_make_the_same_file(group, tmp_path, monkeypatc
         borders = [0, *sorted(order.choices(firsts, k=order.randint(0, len(firsts)))), firsts[-1] + 1]
         blocks = [whole.between(*between) for between in pairwise(borders)]
         for _ in range(3):
-            blocks.insert(order.randint(0, len(blocks)), NO_ROWS)
+            blocks.insert(order.randint(0, len(blocks)), no_rows())
         file = finish(write_counted_blocks_work(whole.facts, blocks, tmp_path / "blocks.parquet"))
         assert file.read_bytes() == whole.save(tmp_path / "whole.parquet").read_bytes()
 

@@ -164,7 +164,7 @@ def test_f3_goes_through_the_occurrences_in_the_text_also_of_special_tokens(qtbo
     qtbot.keyClick(box, Qt.Key.Key_Escape)
     assert session.view.target is None
     assert box.occurrence.text() == ""
-    assert view.occurrences.size == 0
+    assert len(view.occurrences) == 0
     session = train(qtbot, window, special_tokens=("<|end|>",))
     session.view.set_text("the cat<|end|> sat")
     qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
@@ -34,6 +33,7 @@ from tokstudio.core.tokenizer.batch import (
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from regex import Pattern
 
 WORDS = r"\w+|."

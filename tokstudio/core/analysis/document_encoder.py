@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import (
     WORDS,
@@ -33,6 +33,9 @@ from tokstudio.core.tokenizer.documents import as_text_work, marked_work
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 LONGEST_SEQUENCE = 1 << 23
 LAST_LINES = 1 << 16
 BESIDE = 1 << 10  # bytes on either side of a cut
@@ -43,7 +46,9 @@ _MEMORY_OF_BYTE = 12  # bytes that encoding takes for each byte of a document
 _ASKED = 1 << 16  # bytes of documents in one request to a library
 _PHASE = "encoding"
 
-_Bytes, _Ends, _Ids = NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint32]
+_Bytes: TypeAlias = "NDArray[np.uint8]"
+_Ends: TypeAlias = "NDArray[np.int64]"
+_Ids: TypeAlias = "NDArray[np.uint32]"
 
 
 def document_groups(source: Source) -> Iterator[tuple[int, int, int, int]]:

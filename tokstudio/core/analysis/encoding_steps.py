@@ -10,7 +10,6 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
@@ -22,6 +21,8 @@ from tokstudio.core.text.utf8 import Text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.kernels.replay import Events
 
 # --- The pieces of a text in the making: encodes pre-tokens merge by merge, and keeps every piece of any state --------
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _IN_A_PIECE = 1 << 12
 #: The number of a state after all others.
-NEVER = np.iinfo(np.int64).max
+NEVER = (1 << 63) - 1
 
 
 @dataclass(frozen=True, eq=False)

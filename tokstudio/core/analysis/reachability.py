@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, product
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
@@ -22,6 +22,9 @@ from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import is_utf8
 from tokstudio.core.tokenizer.self_encoding import merged_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: The results for a token: some text becomes it; no merge makes it; its bytes become other tokens; it is always split.
 REACHED, NOT_MADE, MADE_OTHERWISE, CUT = range(4)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.prepare_corpus import valid_work
 from tokstudio.core.analysis.document_encoder import DocumentEncoder
@@ -23,11 +23,14 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 _WORDS = 1 << 13
 _PHASE = "counting uses"
 
 #: Documents one after another, the end of each, and how often all of them occur.
-_Group = tuple[NDArray[np.uint8], NDArray[np.int64], int]
+_Group: TypeAlias = "tuple[NDArray[np.uint8], NDArray[np.int64], int]"
 
 
 def count_uses_work(tokenizer: Tokenizer, corpus: Corpus, recognise: bool = True) -> Work[NDArray[np.int64]]:

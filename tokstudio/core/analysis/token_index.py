@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.text.languages import scripts_work
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- Whether tokens are white space, digits, several words or invalid UTF-8 -------------------------------------------
 # The flags of a long token follow from its parts, but for several words: only its first bytes are looked at.
@@ -291,7 +293,7 @@ def index_work(tokens: IndexedTokens, earlier: TokenIndex | None = None) -> Work
     total, base = len(tokens.lengths), len(tokens.base)
     heads = [token[:HEAD] for token in tokens.base] if earlier is None else list(earlier.heads)
     looks, first = (Looks(), 0) if earlier is None else (earlier.looks, len(earlier))
-    flags, rows = list[NDArray[np.uint8]](), list[Texts]()
+    flags, rows = list["NDArray[np.uint8]"](), list[Texts]()
     while first < total:
         last = min(first + _STEP, total)
         parts = tokens.parts_from(max(first - base, 0), max(last - base, 0))

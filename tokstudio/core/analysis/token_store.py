@@ -15,11 +15,10 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, is_dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer, WordTokenizer
 from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
@@ -30,6 +29,9 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, by_entry
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 T = TypeVar("T")
 

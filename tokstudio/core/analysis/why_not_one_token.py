@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.encoding_steps import State, Steps
 from tokstudio.core.analysis.why_this_merge import count_at_end_work
@@ -19,6 +18,9 @@ from tokstudio.core.base.wording import count_text, quoted_bytes, several
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.sampling import blocks_work
 from tokstudio.core.model.run import Run
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: The kinds of an explanation:
 #: "one": it is one token.

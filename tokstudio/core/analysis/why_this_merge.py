@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms import room_of
 from tokstudio.core.algorithms.common.engines import Task
@@ -36,6 +35,8 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import MOST_OF_FREE, merging_memory
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.algorithms.common.engines import Merger, Pairs
 
 #: The choice of each rule among the pairs with the highest count, as the subject of a sentence.

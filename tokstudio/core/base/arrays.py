@@ -3,12 +3,14 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-T = TypeVar("T", bound=np.generic)
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+T = TypeVar("T", bound="np.generic")
 
 _LARGEST_INT32 = (1 << 31) - 1
 _LARGE_PAGE, _ADVISED = 1 << 21, 1 << 22  # bytes; NumPy asks the system for large pages from so many on

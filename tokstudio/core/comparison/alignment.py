@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, SimpleTokenizer, WordTokenizer
 from tokstudio.core.analysis.token_store import TokenStore
@@ -19,6 +19,9 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.tokenizer.counts_by_merge import counts_by_merge_work, why_not_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- Text tokens ------------------------------------------------------------------------------------------------------
 # Counts the tokens that a tokenizer makes of a text after each of its merges, where these follow from one encoding.

@@ -9,11 +9,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer, WordTokenizer
 from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder, document_groups
@@ -21,6 +21,9 @@ from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.comparison.texts import ComparedText
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PIECE = 1 << 16  # characters to change at once
 ERROR_EVERY = 10  # words of four letters or more

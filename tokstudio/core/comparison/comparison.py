@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer
 from tokstudio.core.analysis.token_store import TokenCounts, hash_work, joined_counts
@@ -43,13 +43,16 @@ from tokstudio.core.comparison.intervals import (
     line_counts_work,
 )
 from tokstudio.core.comparison.table import Below, FigureTable, csv_text, latex, markdown, numbers
-from tokstudio.core.comparison.texts import NO_WORDS, ComparedText, FoundOnce, text_work
+from tokstudio.core.comparison.texts import ComparedText, FoundOnce, no_words, text_work
 from tokstudio.core.comparison.vocabularies import Overlap, overlap_work
 from tokstudio.core.corpus.readers.files import Budget
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.report import versions
 from tokstudio.core.text.utf8 import AnyPath, Text, to_utf8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _NAN = float("nan")
 
@@ -487,7 +490,7 @@ class Comparison:
             characters=sum(text.characters for text in texts),
             beyond_ascii=sum(text.beyond_ascii for text in texts),
             lines=sum(text.lines for text in texts),
-            found_words=FoundOnce(lambda: (NO_WORDS, texts[0].units, sum(text.words for text in texts))),
+            found_words=FoundOnce(lambda: (no_words(), texts[0].units, sum(text.words for text in texts))),
         )
         needs = [need for need in first.parts if all(need in cell.parts for cell in measured)]
         parts = {need: joined_parts([cell.parts[need] for cell in measured]) for need in needs}

@@ -6,9 +6,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, SimpleTokenizer, WordTokenizer
 from tokstudio.core.analysis.token_store import TokenCounts, TokenStore, uses_work
@@ -23,6 +23,9 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.tokenizer.self_encoding import each_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _BEGINNING = 1 << 14  # bytes of text that are decoded again
 _WORDS = 1 << 13

@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
 from tokstudio.core.base.errors import ConfigError, FormatError
@@ -32,7 +31,10 @@ from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.self_encoding import pieces_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-Ids = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Ids: TypeAlias = "NDArray[np.int64]"
 Lines = Sequence[Ids]  # the ids of each line
 
 _File = dict[str, Any]  # the content of a `tokenizer.json`

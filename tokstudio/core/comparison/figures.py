@@ -11,10 +11,9 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, SimpleTokenizer
 from tokstudio.core.analysis.token_store import TokenCounts
@@ -26,6 +25,9 @@ from tokstudio.core.comparison.numbers import NumberSplits
 from tokstudio.core.comparison.texts import ComparedText, trained_texts
 from tokstudio.core.model.tokens import BEGINS_INSIDE, NOT_UTF8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ALPHA = 2.5  # the order of the Renyi entropy
 _RUST = "Rust et al. 2021, arXiv:2012.15613"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer
 from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder, document_groups
@@ -21,6 +21,9 @@ from tokstudio.core.base.wording import first_few, percent_text, several
 from tokstudio.core.comparison.alignment import lines_work
 from tokstudio.core.comparison.figures import gini, without_lines_of
 from tokstudio.core.comparison.texts import ComparedText
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 INTERVALS = ("bytes_per_token", "tokens_per_line", "premium", "gini")  # the figures that have intervals
 LEAST_LINES = 10
@@ -33,7 +36,7 @@ _MOST_SUMS = 1 << 27
 _NAMED = 6
 _PHASE = "drawing lines"
 
-Counts = NDArray[np.int64]
+Counts: TypeAlias = "NDArray[np.int64]"
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, WordTokenizer
 from tokstudio.core.analysis.document_encoder import DocumentEncoder, document_groups
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.comparison.texts import ComparedText
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LONGEST = 64  # digits of a number whose split is kept: one bit for each place inside
 

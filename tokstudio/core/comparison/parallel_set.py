@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path, PurePath
-from typing import BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import KEEP_WHOLE, READ_ANYWAY, BinaryError, CorpusError
@@ -36,6 +35,9 @@ from tokstudio.core.corpus.readers.streams import OpenText, opened
 from tokstudio.core.corpus.source import groups
 from tokstudio.core.text.languages import is_language
 from tokstudio.core.text.utf8 import AnyPath
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PARTS = ("dev", "devtest")  # the folders of FLORES-200; the first is read where none is chosen
 

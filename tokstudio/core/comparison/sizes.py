@@ -7,9 +7,9 @@ A smaller vocabulary is the same run with fewer merges, so no size needs another
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.errors import ConfigError
@@ -20,6 +20,9 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.tokenizer.counts_by_merge import counts_by_merge_work, why_not_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.curves import SourceCurves
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PERCENTS = (90, 95, 99)  # of the compression at the end
 TAIL = 1_000  # the last tokens of a vocabulary, which show whether more of them pay off
@@ -112,7 +115,7 @@ def parallel_curves_work(
     """
     if (reason := why_not_by_merge(tokenizer)) is not None:
         raise ConfigError(reason)
-    tokens = list[NDArray[np.int64]]()
+    tokens = list["NDArray[np.int64]"]()
     for _, source in named:
         counts = (yield from store.counts_work(tokenizer, Corpus((source,)))).by_id(len(tokenizer.tokens))
         tokens.append((yield from counts_by_merge_work(tokenizer, counts)).tokens)

@@ -9,14 +9,16 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import columns_of, percent_text, printable
 from tokstudio.core.comparison.figures import Better, Figure
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MISSING = "\N{EN DASH}"
 LOST, TRAINED = "*", "\N{DAGGER}"  # the signs before a number

@@ -8,10 +8,9 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer
 from tokstudio.core.base.arrays import grown, read_only
@@ -26,6 +25,9 @@ from tokstudio.core.pretokenization.special_tokens import cut_sources_work
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 from tokstudio.core.text.utf8 import Text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 T = TypeVar("T")
 
@@ -74,7 +76,9 @@ class WordTypes:
         return [self.data[begin:end].tobytes() for begin, end in zip(starts, self.ends[chosen].tolist(), strict=True)]
 
 
-NO_WORDS = WordTypes(np.zeros(0, np.uint8), np.zeros(0, np.int64), np.zeros(0, np.int64))
+def no_words() -> WordTypes:
+    """The words of no text."""
+    return WordTypes(np.zeros(0, np.uint8), np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def word_types_work(source: Source) -> Work[tuple[WordTypes, Units]]:
@@ -235,7 +239,7 @@ class ComparedText:
 
     def without_text(self) -> ComparedText:
         """The same without its text and its distinct words."""
-        known, hashes = (NO_WORDS, self.units, self.words), self.found_hashes.value
+        known, hashes = (no_words(), self.units, self.words), self.found_hashes.value
         empty = Source.from_texts([])
         return replace(self, source=empty, found_words=FoundOnce(lambda: known), found_hashes=FoundOnce(lambda: hashes))
 

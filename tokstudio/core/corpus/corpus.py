@@ -10,10 +10,9 @@ from dataclasses import replace
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arguments import told
 from tokstudio.core.base.atomic_files import file_name
@@ -37,6 +36,9 @@ from tokstudio.core.corpus.source import Source, entries, groups, joined_value
 from tokstudio.core.hub.addresses import is_address
 from tokstudio.core.hub.kept_texts import kept_at
 from tokstudio.core.text.utf8 import AnyPath, Text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Small, so that no numpy call on a piece holds the interpreter for more than a few milliseconds.
 _PIECE = 1 << 18

@@ -23,7 +23,6 @@ from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.atomic_files import file_name, write_files
@@ -43,6 +42,7 @@ from tokstudio.version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 # --- Reads given word counts: pre-tokens, and how often each occurs ---------------------------------------------------
 
@@ -295,9 +295,10 @@ class RowBlock(NamedTuple):
         return cls(text, np.concatenate(ends), *others)
 
 
-NO_ROWS = RowBlock(
-    np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int64)
-)
+def no_rows() -> RowBlock:
+    """A block without rows."""
+    numbers = np.empty(0, np.int64)
+    return RowBlock(np.empty(0, np.uint8), numbers, np.empty(0, np.int32), numbers, numbers)
 
 
 @dataclass(frozen=True, eq=False)

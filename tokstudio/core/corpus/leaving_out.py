@@ -10,10 +10,9 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arguments import several_of
 from tokstudio.core.base.arrays import narrowed, read_only
@@ -25,6 +24,9 @@ from tokstudio.core.corpus.marks import Gone, Marked, joined_marks, lines_of
 from tokstudio.core.corpus.readers.files import Budget, TextStore
 from tokstudio.core.corpus.rules import NAMED, RULES, check_rules, marks_work, refuse_word_counts
 from tokstudio.core.corpus.source import Source, WithSources, document_numbers, document_shards, file_lines
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _PIECE = 1 << 20
 _MOST_NAMED = 8

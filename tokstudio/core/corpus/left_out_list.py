@@ -11,10 +11,9 @@ import csv
 import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import StagedFiles, file_name, write_fault
 from tokstudio.core.base.errors import ConfigError, CorpusError
@@ -25,6 +24,9 @@ from tokstudio.core.corpus.leaving_out import LeavingOut, NamedDocuments
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.corpus.rules import NAMED, check_rules
 from tokstudio.core.corpus.source import Source
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SOURCE, FILE, DOCUMENT, LINE, REASON = COLUMNS = ("source", "file", "document", "line", "reason")
 _WRITTEN = (SOURCE, "shard", DOCUMENT, LINE, "rule")

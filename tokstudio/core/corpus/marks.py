@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import power_of_two, read_only
 from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.source import Source, WithSources
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- What is found, and what is gone ----------------------------------------------------------------------------------
 

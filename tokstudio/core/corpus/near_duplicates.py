@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.machine import free_memory
@@ -23,6 +23,9 @@ from tokstudio.core.corpus.readers.files import Budget, TextStore
 from tokstudio.core.corpus.source import WithSources, groups
 from tokstudio.core.text.languages import scripts_work
 from tokstudio.core.text.unicode_classes import LETTER, LOWER, NUMBER, UPPER, classes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _RULE = "near-duplicates"
 _PHASE = f"looking for {_RULE}"

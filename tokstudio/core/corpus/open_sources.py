@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, EmptyError
@@ -48,6 +47,9 @@ from tokstudio.core.corpus.source import Source, check_documents, document_ends,
 from tokstudio.core.hub.kept_texts import kept_at
 from tokstudio.core.text.encodings import SAMPLE, decode, detect, encoding_name, refuse_binary
 from tokstudio.core.text.utf8 import AnyPath
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- Reads plain text into a source; also the values that say what to read, and where a source comes from -------------
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arguments import several_of
 from tokstudio.core.base.arrays import read_only
@@ -31,6 +31,9 @@ from tokstudio.core.corpus.marks import (
 from tokstudio.core.corpus.near_duplicates import near_duplicates_work
 from tokstudio.core.corpus.source import Source, WithSources, groups
 from tokstudio.core.text.languages import SCRIPTS, script_numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- The rules, their thresholds, and what they find -----------------------------------------------------------------
 
@@ -168,7 +171,7 @@ def repeated_bytes_work(corpus: WithSources, threshold: float = 20) -> Work[tupl
 # --- Tests of single lines -------------------------------------------------------------------------------------------
 
 #: Looks at lines, whose offsets are in a text, and writes which are found.
-_Test = Callable[[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]], None]
+_Test: TypeAlias = "Callable[[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]], None]"
 
 
 def _line_test(rule: str) -> Callable[..., None]:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import compress
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, together
@@ -16,6 +16,9 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.source import Source, cuts_of_parts, document_ends, groups, rows_of_parts_work, texts_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- Takes samples of a corpus: slices from all over it, cut at lines, in their order ---------------------------------
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import islice, pairwise
 from pathlib import Path, PurePath
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
@@ -20,6 +19,9 @@ from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget, TextStore
 from tokstudio.core.hub.kept_texts import TextOrigin
 from tokstudio.core.text.utf8 import Text, all_to_utf8, is_utf8
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 DOCUMENTS = ("file", "line")
 
@@ -278,7 +280,7 @@ class Source:
         store, held, sizes, is_text = (
             TextStore(name, budget or Budget()),
             list[bytes](),
-            list[NDArray[np.int64]](),
+            list["NDArray[np.int64]"](),
             True,
         )
         each, number, size = iter([texts] if isinstance(texts, (str, bytes)) else texts), _TEXTS, 0

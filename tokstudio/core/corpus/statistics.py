@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import grown
 from tokstudio.core.base.progress import Progress, Work
@@ -20,6 +20,9 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.text.encodings import code_points, numbers_of_characters
 from tokstudio.core.text.languages import scripts_work
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _PIECE = 1 << 17
 _WORDS_IN_A_PIECE = 1 << 12

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -32,6 +31,8 @@ from tokstudio.core.formats.common.vocabulary import MergeList, id_problem
 from tokstudio.core.model.alphabet import BYTES, Alphabet
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 VOCABULARY, MERGES = "vocabulary.json", "merges.json"

@@ -8,16 +8,18 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.model.alphabet import LARGEST_ID
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NPY = ".npy"
 

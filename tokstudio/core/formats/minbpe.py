@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -33,6 +32,8 @@ from tokstudio.core.pretokenization.patterns import MINBPE, NAMES, REGEX, splitt
 from tokstudio.core.text.utf8 import has_surrogates
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 # --- Reads minbpe's `NAME.model`; an invalid line is an error with its number -----------------------------------------

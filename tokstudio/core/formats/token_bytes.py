@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
@@ -18,6 +17,8 @@ from tokstudio.core.formats.common.format import Fit, Format
 from tokstudio.core.formats.ids import NPY, json_list, npy
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _NPY, _JSON = "token_bytes.npy", "token_bytes.json"

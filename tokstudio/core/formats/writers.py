@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -22,6 +21,8 @@ from tokstudio.core.pretokenization.patterns import known_name, splitter, word_e
 from tokstudio.core.text.utf8 import to_utf8
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

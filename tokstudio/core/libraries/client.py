@@ -13,10 +13,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.machine import share_for_libraries
@@ -36,6 +35,9 @@ from tokstudio.core.libraries.server import (
     SplitTexts,
     TryLlama,
 )  # fmt: skip
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- A text that is hard for tokenizers, for the proof of exports -----------------------------------------------------
 # It contains every byte below 128, all kinds of white space, many scripts, joined emoji, combining marks and long runs.

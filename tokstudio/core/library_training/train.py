@@ -8,10 +8,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.prepare_corpus import valid_work
 from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
@@ -30,6 +29,9 @@ from tokstudio.core.libraries.client import LibraryEnded, LibraryProcess
 from tokstudio.core.libraries.server import Train
 from tokstudio.core.library_training.config import LibraryConfig
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- The corpus as lines, which is what the libraries train on --------------------------------------------------------
 

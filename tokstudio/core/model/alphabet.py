@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
@@ -21,6 +20,8 @@ from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.model.settings import Base
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
     from tokstudio.core.corpus.corpus import Corpus
 
 BYTES = 256

@@ -10,14 +10,15 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import field, replace
-from typing import Any, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, cast
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, shown
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: The usual names of the special tokens of each role, in lower case.
 ROLES: Mapping[str, tuple[str, ...]] = {

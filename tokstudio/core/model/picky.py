@@ -8,11 +8,15 @@ that stays. A removed part that stood nowhere any more has 0.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.records import dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: Columns of the rows.
 RESULT, REPLACED, LEFT_GONE, RIGHT_GONE = range(4)

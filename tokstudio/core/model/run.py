@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.markup import table_view
 from tokstudio.core.base.records import dataclass
@@ -20,6 +19,8 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import REPLACED, Falls, falls_of, lost, uses_of_picky
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.corpus.leaving_out import LeavingOut
 
 REACHED_SIZE = "reached vocabulary size"
@@ -27,7 +28,7 @@ NOTHING_LEFT = "nothing left to merge"
 STOPPED = "stopped"
 
 #: Of SuperBPE: the number of merges of stage 1, and int64, the occurrences of each id before the first of stage 2.
-SecondStage: TypeAlias = tuple[int, NDArray[np.int64]]
+SecondStage: TypeAlias = "tuple[int, NDArray[np.int64]]"
 
 
 class _StartTokenizer(Protocol):
@@ -60,7 +61,7 @@ class MergeBatch:
     right: NDArray[np.int32]
     count: NDArray[np.int64]
     tokens_after: NDArray[np.int64]
-    columns: Columns = field(default_factory=dict[str, NDArray[Any]])
+    columns: Columns = field(default_factory=dict[str, "NDArray[Any]"])
 
     def __len__(self) -> int:
         return len(self.left)
@@ -130,7 +131,7 @@ class Run:
     seconds: float
     start: _StartTokenizer | None = None
     languages: tuple[str, ...] = ()
-    columns: Columns = field(default_factory=dict[str, NDArray[Any]])
+    columns: Columns = field(default_factory=dict[str, "NDArray[Any]"])
 
     def __post_init__(self) -> None:
         for array in (self.merges, self.counts, self.tokens_after, self.base_counts, *self.columns.values()):

@@ -11,10 +11,9 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from operator import eq
-from typing import Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.arrays import read_only
@@ -23,6 +22,9 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.text.unicode_classes import LETTER, classes
 from tokstudio.core.text.utf8 import is_utf8
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _LONGEST_KEPT = 512
 #: Bytes of long tokens that are kept, for those that come next: often they have them as parts.

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _SPARSEST = 16  # ids per token, beyond a million: tables are as long as the highest id
 

@@ -8,19 +8,22 @@ runs first, then joins them by rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 #: The bit of a token in a run; and what stands between two texts, as in `kernels.word_runs`.
-ALONE, BREAK = np.uint32(1 << 31), (1 << 31) - 1
+ALONE, BREAK = 1 << 31, (1 << 31) - 1
 
 _BUDGET = 1 << 18  # tokens per call
 
-_Encode = Callable[[NDArray[np.int32]], Work[list[NDArray[np.uint32]]]]
+_Encode: TypeAlias = "Callable[[NDArray[np.int32]], Work[list[NDArray[np.uint32]]]]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +50,7 @@ class Joining:
         while at < len(ids):
             at, to, end = join_runs(ids, at, to, self.pairs, limit, _BUDGET)
             if end:
-                for part in (yield from encode((ids[at:end] & ~ALONE).astype(np.int32))):
+                for part in (yield from encode((ids[at:end] & (ALONE - 1)).astype(np.int32))):
                     ids[to : to + len(part)] = part
                     to += len(part)
                 at = end

@@ -12,9 +12,9 @@ from concurrent.futures import TimeoutError as NotYet
 from contextlib import closing, suppress
 from dataclasses import field, replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import grown, read_only
 from tokstudio.core.base.errors import ConfigError, CorpusError
@@ -44,9 +44,10 @@ from tokstudio.core.pretokenization.word_table import (
 )
 from tokstudio.core.text.utf8 import AnyPath
 
-# --- Counts the pre-tokens of a corpus or of a part of it, for training later or elsewhere ----------------------------
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-_NOTHING, _NO_ENDS = np.empty(0, np.uint8), np.empty(0, np.int64)
+# --- Counts the pre-tokens of a corpus or of a part of it, for training later or elsewhere ----------------------------
 
 
 def count(
@@ -162,7 +163,8 @@ class Counting:
         try:
             for one in entries:
                 for source in (yield from read_work(one, self.settings.documents, self.encoding, self.reading)):
-                    sources.append(replace(source, data=_NOTHING, ends=_NO_ENDS, places=None, counts=None, rows=None))
+                    none, no_ends = np.empty(0, np.uint8), np.empty(0, np.int64)
+                    sources.append(replace(source, data=none, ends=no_ends, places=None, counts=None, rows=None))
                     [(text, pieces)], cut = yield from cut_sources_work([source], self.settings.special_tokens)
                     cut_out.update(cut)
                     yield from counter.add_work(text, pieces)
@@ -200,9 +202,7 @@ CHUNK = 1 << 21  # bytes: some 10 ms
 _DOCUMENTS = 1 << 15  # at most in a chunk
 _MOST_THREADS = 8
 _PATIENCE = 0.02  # seconds to wait for a thread between two reports of progress
-_NO_WEIGHTS = np.empty(0, np.int64)
 _CUT_WINDOW = 1 << 12
-_NO_TEXT = np.empty(0, np.uint8)
 _NOTHING_CUT_OUT: Mapping[str, int] = MappingProxyType({})
 MOST_OF_FREE = 0.3  # for the counts of all threads; more are written to the disk
 _NO_LIMIT = 1 << 62
@@ -306,7 +306,7 @@ class WordCounter:
             self._base, self._text = self._files, text
         inner = 0 if source.places is None else int(source.places.max(initial=0)) // FILE
         self._files = max(self._files, self._base + inner + 1)
-        return _Place(replace(source, data=_NO_TEXT), entry, self._base * FILE)
+        return _Place(replace(source, data=np.empty(0, np.uint8)), entry, self._base * FILE)
 
     def _progress_at(self, position: int) -> Progress:
         """The progress when the text of a source before `position` is counted; it never decreases."""
@@ -547,7 +547,7 @@ class _Counter:
         ends: NDArray[np.int64],
         stops: NDArray[np.int64],
         shifts: NDArray[np.int64],
-        weights: NDArray[np.int64] = _NO_WEIGHTS,
+        weights: NDArray[np.int64] | None = None,
     ) -> None:
         """Counts adjacent words, at most `MOST_WORDS`; `stops` and `shifts` are of the parts of `data`."""
         from tokstudio.core.kernels.words import add_up
@@ -558,5 +558,6 @@ class _Counter:
                 setattr(self, name, grown(getattr(self, name), self.table.room))
         assert self._place is not None
         ascending = self._place.source.places is None
+        weights = np.empty(0, np.int64) if weights is None else weights
         counted = (read_only(weights), self._counts, self._firsts, self._found, self._used)
         self._used = add_up(numbers, read_only(ends), start, read_only(stops), read_only(shifts), ascending, *counted)

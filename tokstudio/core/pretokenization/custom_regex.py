@@ -13,15 +13,15 @@ import warnings
 from collections.abc import Generator
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.text.unicode_classes import unassigned
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from regex import Pattern
 
 MATCHES_IN_A_PIECE = 1 << 13
@@ -41,7 +41,7 @@ _TRIAL = "It's 2 o'clock,\r\n  naïve 日本\t(?)  "
 _STAND_IN = 0x50000
 CHANGED = MappingProxyType({0x295: 0x2A9})
 
-Ends = Generator[NDArray[np.int64], None, None]
+Ends: TypeAlias = "Generator[NDArray[np.int64], None, None]"
 
 # A repeat. A pattern may say that white space and comments do not count, also between digits.
 _REPEAT = re.compile(r"\{((?:[\d\s]|#[^\n]*\n)*)[,}]")

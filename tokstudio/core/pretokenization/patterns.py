@@ -12,9 +12,9 @@ from dataclasses import field
 from functools import lru_cache
 from time import monotonic
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
@@ -30,6 +30,9 @@ from tokstudio.core.pretokenization.custom_regex import (
 from tokstudio.core.pretokenization.word_table import MOST_WORDS
 from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.text.utf8 import Text, to_utf8
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NAMES = ("none", "whitespace", "gpt2", "cl100k", "cl100k_right", "llama3", "qwen2", "o200k")
 

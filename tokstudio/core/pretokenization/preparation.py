@@ -12,9 +12,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
@@ -23,6 +23,9 @@ from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.nfc import nfc_changes
 from tokstudio.core.text.unicode_classes import unassigned
 from tokstudio.core.text.utf8 import Text, to_utf8
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _REPORTED = 1 << 10
 _LONGEST_CHARACTER = 4  # bytes

@@ -9,7 +9,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
@@ -18,6 +17,8 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.pretokenization.word_table import PADDING
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.corpus.source import Source
 
 MOST_PIECES = 1 << 12

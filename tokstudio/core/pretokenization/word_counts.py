@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import CorpusError
@@ -24,6 +24,9 @@ from tokstudio.core.corpus.counts_file import CountedRows, CountFacts, RowBlock,
 from tokstudio.core.corpus.source import CountedWith
 from tokstudio.core.pretokenization.word_table import Joined, Partitions, Rows, TableBuilder, TablePart
 from tokstudio.core.text.utf8 import AnyPath
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FILE = 1 << 40  # places from the beginning of one file to that of the next
 

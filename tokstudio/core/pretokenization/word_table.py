@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import grown, power_of_two, read_only
 from tokstudio.core.base.errors import CorpusError
@@ -21,6 +20,9 @@ from tokstudio.core.base.machine import in_threads
 from tokstudio.core.base.private_folders import TemporaryFolder, remove_left_folders
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Words looked up at once: their data stays in the processor's cache.
 MOST_WORDS = 1 << 16

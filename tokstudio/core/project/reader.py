@@ -10,10 +10,9 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
@@ -43,6 +42,9 @@ from tokstudio.core.project.model import (
 from tokstudio.core.project.run_reader import read_run_work
 from tokstudio.core.project.schema import ACTIVE, LEAVING_OUT, Json
 from tokstudio.core.project.whole_tokenizer import steps_of, with_reading
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- Sources in a project: keeping them, and finding their texts again ------------------------------------------------
 

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from itertools import chain
 from operator import mul
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.from_tokenizer import check_start
 from tokstudio.core.base.errors import ConfigError
@@ -36,6 +35,9 @@ from tokstudio.core.project.database import LARGEST, Row, version_of
 from tokstudio.core.project.schema import missing_columns
 from tokstudio.core.project.whole_tokenizer import read_start, with_left_out, with_texts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _ROWS = 4096
 _MOST_VERSIONS = 100
@@ -134,7 +136,7 @@ def _check_second_counts(
 
 def _columns(row: Row, config: TrainingConfig, table: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     """What the algorithm adds to merges, from the numbers of all algorithms; `_NOBODY` stands for none."""
-    columns, at = dict[str, NDArray[Any]](), 0
+    columns, at = dict[str, "NDArray[Any]"](), 0
     for column in _NUMBERED:
         numbers, at = table[:, at : at + len(column.numbers)], at + len(column.numbers)
         if column not in config.algorithm.columns:

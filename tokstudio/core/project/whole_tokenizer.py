@@ -7,10 +7,9 @@ import base64
 import binascii
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.from_tokenizer import start_of
 from tokstudio.core.base.errors import ConfigError
@@ -29,6 +28,9 @@ from tokstudio.core.project.schema import Json, to_json
 from tokstudio.core.tokenizer.content import TokenizerContent
 from tokstudio.core.tokenizer.origin import Change, Origin, from_the_first
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- A tokenizer as JSON in a project, with all that decides its ids and where it is from -----------------------------
 

@@ -10,9 +10,9 @@ from contextlib import closing
 from dataclasses import asdict
 from itertools import chain, count, islice, repeat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.from_tokenizer import start_of
 from tokstudio.core.base.atomic_files import StagedFiles, file_name
@@ -39,6 +39,9 @@ from tokstudio.core.project.whole_tokenizer import (
     start_to_json,
 )
 from tokstudio.core.text.utf8 import to_utf8
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _ROWS = 4096
 _PIECE = 1 << 20

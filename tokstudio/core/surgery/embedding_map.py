@@ -12,10 +12,9 @@ import json
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import ConfigError, FormatError
@@ -27,6 +26,9 @@ from tokstudio.core.text.utf8 import AnyPath
 from tokstudio.core.tokenizer.origin import Origin, from_the_first
 from tokstudio.core.tokenizer.self_encoding import each_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NPZ = ".npz"
 _LARGEST_MAP = 1 << 30

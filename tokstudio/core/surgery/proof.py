@@ -7,9 +7,9 @@ It has three parts: the points that need no files, the one that its files decide
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.reachability import CUT, REACHED, reachability_work
 from tokstudio.core.base.errors import ConfigError, FormatError
@@ -26,6 +26,9 @@ from tokstudio.core.text.utf8 import AnyPath, Text, to_utf8
 from tokstudio.core.tokenizer.origin import Origin, Point, Proof, from_the_first
 from tokstudio.core.tokenizer.self_encoding import each_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- The eight points that need no files ------------------------------------------------------------------------------
 

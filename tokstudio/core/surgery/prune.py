@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import field
 from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.errors import ConfigError
@@ -24,6 +24,9 @@ from tokstudio.core.text.languages import SCRIPTS, scripts_work
 from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.core.tokenizer.origin import Change, Origin
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 # --- A tokenizer with other ids, and which old id became which --------------------------------------------------------
 

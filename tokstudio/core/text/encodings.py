@@ -12,16 +12,18 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from encodings import normalize_encoding
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import READ_ANYWAY, BinaryError, ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.text.utf8 import to_utf8
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SAMPLE = 1 << 16  # bytes at the beginning of a file that detection looks at
 # Tried where a text is neither UTF-8 nor UTF-16; of several that fit equally, the first is taken.
@@ -79,9 +81,7 @@ COUNT = 1 << 20
 # Some decoders call back for every invalid byte; a piece must not hold the interpreter for long.
 _DECODE = 1 << 14
 # Text may contain white space, the end mark of DOS, escapes for colours, and the shifts of ISO 2022.
-_CONTROLS = np.isin(np.arange(256), [*range(0x20), 0x7F]) & ~np.isin(
-    np.arange(256), list(b"\t\n\v\f\r\x0e\x0f\x1a\x1b")
-)
+_CONTROLS = sorted({*range(0x20), 0x7F} - set(b"\t\n\v\f\r\x0e\x0f\x1a\x1b"))
 
 # Signatures of files that are not text, and the name of the kind.
 _KINDS = tuple(

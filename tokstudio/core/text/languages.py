@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work, finish
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- The scripts of letters: those of living languages by name, "Other" for all others --------------------------------
 

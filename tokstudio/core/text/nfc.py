@@ -11,11 +11,14 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.text.unicode_classes import LOWER, OTHER, UPPER, classes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _PIECE = 1 << 15  # bytes to look at together
 _ASCII = re.compile(rb"[\x00-\x7f]")

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Bits of a class. Every code point has one of LETTER, NUMBER, SPACE and OTHER. Letters without case are both UPPER and
 # LOWER, and so are marks, which are not letters. The compiled scanners contain these numbers: after a change of them,

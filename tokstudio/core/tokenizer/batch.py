@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from operator import index
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
@@ -24,6 +23,7 @@ from tokstudio.core.text.utf8 import Text, all_to_utf8
 
 if TYPE_CHECKING:
     import pyarrow
+    from numpy.typing import DTypeLike, NDArray
 
 # --- The offsets of tokens in a text, for a tokenizer whose tokens are parts of the text ------------------------------
 
@@ -73,7 +73,7 @@ _PADDING_TOKEN = re.compile(r"(?:<\|pad(?:ding)?\|>|<pad(?:ding)?>|\[pad\])", re
 _END_OF_TEXT = "<|endoftext|>"
 
 
-class BatchRows(Sequence[NDArray[np.uint32]]):
+class BatchRows(Sequence["NDArray[np.uint32]"]):
     """Numbers of each text, as a sequence of rows that equals lists of lists; `numpy.array` takes rows of one length.
 
     Args:
@@ -264,7 +264,7 @@ class Batch:
 
 
 #: Encodes several texts in UTF-8: uint32 [tokens], the ids of all of them, and int64 [texts], how many each has.
-EncodeTexts = Callable[[Sequence[bytes]], tuple[NDArray[np.uint32], NDArray[np.int64]]]
+EncodeTexts: TypeAlias = "Callable[[Sequence[bytes]], tuple[NDArray[np.uint32], NDArray[np.int64]]]"
 
 
 def encode_texts(

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.arrays import read_only
@@ -31,6 +30,8 @@ from tokstudio.core.tokenizer.merge_table import MergeTable
 from tokstudio.core.tokenizer.origin import Origin, frozen_new_ids
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.kernels.replay import Events
 
 _LOOKED_AT = 1 << 6  # merges at either end

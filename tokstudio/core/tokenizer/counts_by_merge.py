@@ -8,9 +8,9 @@ once, with all merges; its tokens are then split again from the last merge to th
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
@@ -18,6 +18,9 @@ from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def tokens_by_merge(

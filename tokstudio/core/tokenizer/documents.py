@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.progress import Progress, Work
@@ -16,6 +16,9 @@ from tokstudio.core.pretokenization.preparation import PreparedText
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.tokenizer.encoder import Encoder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MARK = LARGEST_ID  # stands after the ids of each document; it is not an id
 _LOOKED_AT = 1 << 22

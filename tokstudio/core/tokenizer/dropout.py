@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isfinite
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
@@ -19,6 +19,9 @@ from tokstudio.core.model.tokens import whole_number
 from tokstudio.core.pretokenization.patterns import splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.tokenizer.encoder import Encoder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _LONGEST = 1 << 20  # bytes of a pre-token, which is encoded in one call
 _TOGETHER = 1 << 16  # bytes of pre-tokens that are encoded in one call

@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import accumulate, chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError, TokStudioError
@@ -24,6 +23,9 @@ from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING
 from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.tokenizer.known_words import SPARE, KnownWords
 from tokstudio.core.tokenizer.merge_table import MergeTable, Trie
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 BUDGET = 50_000  # steps of encoding per call: about 20 ms for a sequence that is too long for the processor's cache
 _LONGEST_TEXT = 2**31 - 2
@@ -431,7 +433,6 @@ def _with_specials(
 
 LONGEST = 256  # bytes of a short text
 MOST_KNOWN_OF_SHORT = 1 << 14  # pre-tokens cached with their tokens
-_SIZES = read_only(np.arange(LONGEST + 1))
 
 
 class ShortTexts:
@@ -445,6 +446,7 @@ class ShortTexts:
     def __init__(self, encoder: Encoder, whole_words: Mapping[bytes, int]) -> None:
         from tokstudio.core.kernels.documents import scan_documents
 
+        self._sizes = read_only(np.arange(LONGEST + 1))
         self._scan = scan_documents  # an import with each text would take a tenth of the time
         self._encoder = encoder
         self._kind = splitter(encoder.pattern).kind
@@ -458,7 +460,7 @@ class ShortTexts:
 
     def encode(self, raw: bytes) -> list[int]:
         """The ids of a text of at most `LONGEST` bytes, without special tokens; raises the same as the encoder."""
-        ends, size = np.empty(LONGEST, np.int64), _SIZES[len(raw) : len(raw) + 1]
+        ends, size = np.empty(LONGEST, np.int64), self._sizes[len(raw) : len(raw) + 1]
         n, _, _ = self._scan(self._kind, np.frombuffer(raw, np.uint8), 0, 0, size, classes(), ends)
         stops = ends[:n].tolist()
         words = [raw[start:stop] for start, stop in zip([0, *stops], stops, strict=False)]

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import grown, power_of_two, read_only
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, HashedWords
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Pre-tokens cached with their tokens: a text of `PIECE` bytes rarely has more than the difference to a power of two, so
 # that the table does not grow once more before it is replaced.

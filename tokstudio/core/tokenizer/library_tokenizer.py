@@ -10,10 +10,9 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish, part_of
@@ -27,6 +26,9 @@ from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer.batch import check_text
 from tokstudio.core.tokenizer.content import SharedTables, TokenizerContent
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _ASKED = 1 << 16  # bytes of texts in one request
 

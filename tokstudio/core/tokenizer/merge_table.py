@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import in_large_pages, power_of_two, read_only
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.model.alphabet import Alphabet
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 _MOST_NODES = 1 << 24
 _ROOM, _MOST_ROOM = 1.125, 16  # rows for each node of a trie, at first and at most
-
-_NO_PAIRS = np.empty(0, np.int64)
-_NO_ROWS = np.empty(0, np.int64), np.empty((2, 0), np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class MergeTable:
     def units_for(self, alphabet: Alphabet) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The arguments `unit_ids` and `byte_pairs` of `kernels.short_words.encode_words`."""
         if alphabet.base != "bytes":
-            return alphabet.id_of, _NO_PAIRS
+            return alphabet.id_of, np.empty(0, np.int64)
         # Another thread may replace it by one for another alphabet at any time.
         units = self._units
         if units is None or units[0] is not alphabet:
@@ -122,7 +122,7 @@ class MergeTable:
         parts[base:] = merges
         reachable, shorter = np.arange(size) < base, np.full(size, -1, np.int32)
         most = kernel.describe(pairs, bits, base, parts, lengths, reachable)
-        rows = _NO_ROWS
+        rows = _no_rows()
         if most <= _MOST_NODES:
             listed = np.full((4, most), kernel.NO_TOKEN, np.int32)
             count = kernel.list_nodes(results[reachable[base:]], parts, base, listed, shorter)
@@ -153,4 +153,8 @@ def _placed(base: int, listed: NDArray[np.int32], count: int) -> tuple[NDArray[n
         if kernel.place_nodes(base, listed, count, nodes, ends):
             return nodes, ends
         size *= 2
-    return _NO_ROWS
+    return _no_rows()
+
+
+def _no_rows() -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    return np.empty(0, np.int64), np.empty((2, 0), np.int32)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arguments import told, whole_number
 from tokstudio.core.base.errors import ConfigError
@@ -21,6 +20,9 @@ from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.text.utf8 import is_utf8
 from tokstudio.core.tokenizer.batch import Batch
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 _PADDING: Mapping[object, str] = {
     False: "", "do_not_pad": "", True: "longest", "longest": "longest", "max_length": "max"
 }  # fmt: skip
@@ -29,8 +31,8 @@ _TRUNCATION: Mapping[object, bool | None] = {
 }  # fmt: skip
 
 #: Numbers of one text, of several, or an array of them.
-Numbers = list[int] | list[list[int]] | NDArray[np.int64]
-Offsets = list[tuple[int, int]] | list[list[tuple[int, int]]] | NDArray[np.int64]
+Numbers: TypeAlias = "list[int] | list[list[int]] | NDArray[np.int64]"
+Offsets: TypeAlias = "list[tuple[int, int]] | list[list[tuple[int, int]]] | NDArray[np.int64]"
 
 
 class _ModelInput(TypedDict):

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.model.alphabet import LARGEST_ID
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: What was done. "extended": merges were added after the old ones, by training or from another tokenizer. "pruned":
 #: tokens were removed. "renumbered": ids were changed. "specials": special tokens were added, renamed or given roles.

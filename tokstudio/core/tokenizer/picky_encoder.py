@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.progress import Progress, Work
@@ -17,6 +16,8 @@ from tokstudio.core.tokenizer.known_words import KnownWords
 from tokstudio.core.tokenizer.merge_table import MergeTable
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.kernels.replay import Events
 
 _BUDGET = 50_000  # steps per call

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.model.alphabet import BYTES, LARGEST_ID
@@ -18,6 +18,9 @@ from tokstudio.core.tokenizer.documents import MARK as MARK
 from tokstudio.core.tokenizer.documents import without_marks
 from tokstudio.core.tokenizer.encoder import Encoder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def pieces_work(tokenizer: Tokenizer, tokens: Sequence[bytes]) -> Work[NDArray[np.int32]]:

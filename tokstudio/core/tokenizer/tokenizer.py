@@ -11,7 +11,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.errors import ConfigError, TokStudioError
@@ -57,6 +56,8 @@ from tokstudio.core.tokenizer.model_input import (
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.kernels.replay import Events
 
 _FEW = 1 << 9  # ids that are decoded without a compiled loop

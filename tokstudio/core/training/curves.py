@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.from_tokenizer import prepared_sources_work, start_of
 from tokstudio.core.algorithms.common.languages import languages_of, lines_of, parallel_corpus
@@ -26,6 +26,9 @@ from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.counts_by_merge import stages_of, tokens_by_merge
 from tokstudio.core.tokenizer.encoder import Encoder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- Counts the tokens of held-out text after each merge of a run, exactly --------------------------------------------
 # The text is encoded only once, with all merges; `counts_by_merge` gives the tokens after fewer, and `picky_counts`

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 import platformdirs
 from PySide6.QtCore import QCoreApplication, QEvent, QLoggingCategory, QObject, Qt, QTemporaryDir, QTimer, Signal
 from PySide6.QtGui import QFileOpenEvent, QFont, QFontMetrics, QGuiApplication
@@ -165,6 +166,7 @@ class Studio(QObject):
         remove_left_folders()
         self.session = Session(self, Recorder(recovery) if recovery is not None else None)
         self.window = MainWindow(self.session, self.theme, self.preferences, choosers)
+        self.failure: ImportError | None = None  # why it ended at once
         self._limits = Limits()
         self._kept = {SETTINGS: self.preferences.file.parent}
         if recovery is not None:
@@ -214,10 +216,23 @@ class Studio(QObject):
         # file is read would block the window for 150 ms.
         if self.window.isVisible():
             _log.info("The window answers.")
-            # In this thread, though it takes a tenth of a second: pyqtgraph looks at all classes of Qt, and the process
-            # crashes now and then where another thread does that while this one uses them.
-            importlib.import_module("tokstudio.gui.plot.chart")
-            QTimer.singleShot(0, self.window, self._begin_unasked)
+            QTimer.singleShot(0, self.window, self._load_numpy)
+
+    def _load_numpy(self) -> None:
+        try:
+            # The command line lets it be loaded when it is first used; what is missing shows only now.
+            np.empty(0)
+        except ImportError as error:
+            self.failure = error
+            QCoreApplication.exit(1)
+        else:
+            QTimer.singleShot(0, self.window, self._load_plots)
+
+    def _load_plots(self) -> None:
+        # In this thread, though it takes a tenth of a second: pyqtgraph looks at all classes of Qt, and the process
+        # crashes now and then where another thread does that while this one uses them.
+        importlib.import_module("tokstudio.gui.plot.chart")
+        QTimer.singleShot(0, self.window, self._begin_unasked)
 
     def _begin_unasked(self) -> None:
         """Makes what is not shown yet, and begins what nobody has asked for."""
@@ -391,6 +406,8 @@ def run(
         studio.close()
         # Not earlier, so that errors while the window is removed are reported too.
         hook.remove()
+        if studio.failure is not None:
+            raise studio.failure
         code = shown.code if shown is not None and shown.code else code
         _log.info("Ended with %d.", code)
         return code

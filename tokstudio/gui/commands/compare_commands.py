@@ -18,7 +18,6 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.comparison import Comparison
 from tokstudio.core.comparison.engine_table import EngineTable
-from tokstudio.core.comparison.report.report import ReadFrom, report_work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.readers.files import plain_errors, read_file_work
@@ -234,6 +233,8 @@ def _report_work(
     described: Callable[[], Work[str]] | None,
     level: float | None,
 ) -> Work[str]:
+    from tokstudio.core.comparison.report.report import ReadFrom, report_work
+
     origins: dict[str, ReadFrom] = {}
     for name, origin in opened.items():
         if name in comparison.tokenizers:

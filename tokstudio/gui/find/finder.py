@@ -6,8 +6,9 @@ See also `find_box.py` for the field and its list, and `search.py` for the order
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.analysis.token_index import HEAD, Texts, TokenIndex
@@ -19,6 +20,9 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.search import RowsJob, TokenSearch
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- Finds tokens by the text typed into Find, the best first ---------------------------------------------------------
 # See also `state/token_index.py`.

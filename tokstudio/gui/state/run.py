@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.from_tokenizer import check_start, start_of
 from tokstudio.core.algorithms.common.prepare_corpus import PreparedCorpus
@@ -32,6 +31,9 @@ from tokstudio.core.training.curves import HeldOut, SourceCurves
 from tokstudio.gui.state.problems import is_missing
 from tokstudio.gui.state.run_counts import MergeLog, RunUses
 from tokstudio.gui.state.run_tokens import RunTokens
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _WHOLE = "whole"  # in the state of a run in a project: its sources are there with what was left out of them
 _NEVER = -1  # `saved` of a tokenizer that may have no merges

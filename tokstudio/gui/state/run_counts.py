@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
@@ -16,6 +15,9 @@ from tokstudio.core.model.picky import REPLACED, Falls, falls_of, lost, uses_of_
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run, SecondStage, merged, special_ids, uses
 from tokstudio.core.tokenizer.counts_by_merge import tokens_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- The merges of a run, in arrays that grow without a copy for every batch ------------------------------------------
 

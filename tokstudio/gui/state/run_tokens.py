@@ -9,10 +9,9 @@ unlike the ids of special tokens after the merges. A file may assign ids in any 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, get_args
+from typing import TYPE_CHECKING, Protocol, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.token_index import (
     HEAD,
@@ -28,6 +27,9 @@ from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.tokens import DEEP, NEAR, TokenKind, add_shortcuts
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 KINDS: tuple[TokenKind, ...] = get_args(TokenKind)  # the kinds of tokens; arrays store their indices
 

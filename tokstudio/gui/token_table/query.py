@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.token_index import small_letters
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.pretokenization.custom_regex import compile_expression
 from tokstudio.core.text.byte_level import BYTE_OF, to_bytes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _BYTES = re.compile(
     r"\s*(?:0x(?:[0-9a-f]{2})+(?:\s+0x(?:[0-9a-f]{2})+)*|[0-9a-f]{2}(?:\s+[0-9a-f]{2})+)\s*", re.IGNORECASE

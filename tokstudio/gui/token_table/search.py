@@ -9,10 +9,9 @@ spelled out as far as memory allows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.analysis.token_index import HEAD, TokenIndex, pairs
@@ -22,6 +21,9 @@ from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.measuring.token_facts import TokenIndexing
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.token_table.query import Query
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- Computes the rows of a table in the background, after the index of the tokens if that is needed ------------------
 

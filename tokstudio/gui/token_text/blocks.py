@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.gui.token_text.rows import GAP, PADDING, PieceBox, Shaper, TokenRows, id_room, id_text
 from tokstudio.gui.token_text.spelling import Piece, PieceTable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _TOKENS = 256  # per block, about: a quarter of a millisecond of work, or three if every piece is shaped
 _SEARCHED = 8 * _TOKENS  # tokens in which the end of a line is searched

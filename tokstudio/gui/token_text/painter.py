@@ -6,8 +6,9 @@ See also `rows.py` for the layout, and `token_view.py` for the selection and the
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QPainter, QPen
 
@@ -16,6 +17,9 @@ from tokstudio.gui.style.theme import Palette
 from tokstudio.gui.token_text.blocks import TokenBlocks
 from tokstudio.gui.token_text.rows import PADDING, PieceBox
 from tokstudio.gui.token_text.token_label import paint_special
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 INSET = 3.0  # between the edge of a box and its text, above and below
 _RADIUS = 4.0
@@ -31,7 +35,7 @@ class TextStyle:
     id_font: QFont | None  # the font of the ids below the pieces; None to show no ids
     selection: tuple[int, int] | None  # first and last selected token, or None
     hovered: int  # the token below the mouse, or -1
-    occurrences: NDArray[np.int64]  # the occurrences of the target, ascending
+    occurrences: NDArray[np.int64] | tuple[()]  # the occurrences of the target, ascending
     marked: frozenset[int] = frozenset()  # highlighted tokens
 
 

@@ -11,16 +11,18 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QTextLayout, QTextLine, QTextOption
 
 from tokstudio.core.base.records import dataclass
 from tokstudio.gui.token_text.spelling import ENDS_ROW, PLAIN, SPECIAL, Kind, PieceTable, describe, standing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- The visual positions of the pieces of a row, with right-to-left text from right to left --------------------------
 

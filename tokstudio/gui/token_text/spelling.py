@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
 
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several_whole, whole_text
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.widgets.labels import isolated
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- Turns tokens into the pieces that are drawn: one token each, except where tokens share a grapheme ----------------
 # No Qt and no measuring. See also `rows.py` and `token_view.py`.
@@ -36,9 +38,7 @@ _JOINING = regex.compile(r"[^\p{GCB=XX}\p{GCB=CN}\p{GCB=LF}\p{GCB=LV}\p{GCB=LVT}
 _CONTROL = regex.compile(r"[\p{Cc}--[\t\n\r\x85]]", regex.VERSION1)
 _INVISIBLE = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{Cf}]+")
 
-_NOT_PLAIN = np.ones(256, dtype=bool)
-_NOT_PLAIN[0x20:0x7F] = False
-_NOT_PLAIN[[0x09, 0x0A]] = False
+_PLAIN = [0x09, 0x0A, *range(0x20, 0x7F)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,9 @@ class PieceTable:
 
     def _find_flags(self, special: NDArray[np.bool_]) -> NDArray[np.uint8]:
         edges, values = self.edges[self.first], np.frombuffer(self.data, np.uint8)
-        plain = _counts(_NOT_PLAIN[values], edges) == 0
+        not_plain = np.ones(256, np.bool_)
+        not_plain[_PLAIN] = False
+        plain = _counts(not_plain[values], edges) == 0
         newline = _counts(values == 0x0A, edges) > 0
         return plain * np.uint8(PLAIN) + newline * np.uint8(ENDS_ROW) + special * np.uint8(SPECIAL)
 

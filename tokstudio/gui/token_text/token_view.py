@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -33,11 +33,13 @@ from tokstudio.gui.token_text.rows import ROW_GAP, PieceBox, Shaper
 from tokstudio.gui.widgets.labels import guarded_painter
 from tokstudio.gui.widgets.layouts import Canvas
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 MARGIN = 4
 _FONT = 14
 _HEX_FONT = 12
 _ID_FONT = 10
-_NO_TOKENS = (b"", np.zeros(0, np.int64), np.zeros(0, np.uint32))
 
 
 class TokenView(Canvas):
@@ -58,20 +60,39 @@ class TokenView(Canvas):
         self._show_ids = False
         self._top_byte = 0  # the byte at the top, kept while rows are broken again
         self._settling = False
-        self.table = EncodedText(*_NO_TOKENS)
+        # None until a text is shown: NumPy, which it needs, is loaded after the window answers.
+        self._table: EncodedText | None = None
+        self._rows: TokenBlocks | None = None
         self._make_fonts()
-        self.rows = self._new_rows()
         self._white_space = True
         self._placeholder = ""
         self._anchor = self._current = self._hovered = -1
         self._target = -1
-        self.occurrences = np.empty(0, np.int64)
+        self.occurrences: NDArray[np.int64] | tuple[()] = ()
         self.marked: frozenset[int] = frozenset()  # the highlighted tokens
         self._ids_known = True
         self._describe()
         theme.changed.connect(self._follow_theme)
 
     # Content
+
+    @property
+    def table(self) -> EncodedText:
+        """The text with its tokens."""
+        if self._table is None:
+            self._table = EncodedText(b"", np.zeros(0, np.int64), np.zeros(0, np.uint32))
+        return self._table
+
+    @property
+    def rows(self) -> TokenBlocks:
+        """The rows of the text."""
+        if self._rows is None:
+            self._rows = self._new_rows()
+        return self._rows
+
+    @property
+    def _tokens(self) -> int:
+        return self._table.tokens if self._table is not None else 0
 
     def set_tokens(
         self, data: bytes, ends: NDArray[np.int64], ids: NDArray[np.uint32], special: NDArray[np.bool_] | None = None
@@ -92,14 +113,15 @@ class TokenView(Canvas):
             top = int(np.searchsorted(before.edges, self._top_byte, side="right")) - 1
             same = 0 <= top < table.tokens and np.array_equal(table.ids, before.ids)
             self._top_byte = int(table.edges[top]) if same else 0
-        self.table = table
+        self._table = table
         self._lay_out_anew()
         self._describe()
         self._find_occurrences()
 
     def clear(self) -> None:
         """Shows no text."""
-        self.set_tokens(*_NO_TOKENS)
+        if self._table is not None:
+            self.set_tokens(b"", np.zeros(0, np.int64), np.zeros(0, np.uint32))
 
     def set_show_ids(self, shown: bool) -> None:
         """Shows or hides the ids below the pieces."""
@@ -151,14 +173,14 @@ class TokenView(Canvas):
         """Selects the next (1) or previous (-1) occurrence from the selection, and wraps around."""
         if not len(self.occurrences):
             return
-        begin = self._current if self._current >= 0 else -1 if step > 0 else self.table.tokens
+        begin = self._current if self._current >= 0 else -1 if step > 0 else self._tokens
         at = int(np.searchsorted(self.occurrences, begin, side="right" if step > 0 else "left")) - (step < 0)
         token = int(self.occurrences[at % len(self.occurrences)])
         self.select(token, token)
 
     def _find_occurrences(self) -> None:
-        ids = self.table.ids
-        self.occurrences = np.flatnonzero(ids == self._target) if self._target >= 0 else np.empty(0, np.int64)
+        found = self._tokens and self._target >= 0
+        self.occurrences = np.flatnonzero(self.table.ids == self._target) if found else ()
         self.viewport().update()
         self.occurrencesChanged.emit(*self.occurrence())
 
@@ -166,7 +188,7 @@ class TokenView(Canvas):
 
     def select(self, first: int, last: int) -> None:
         """Selects tokens and scrolls to the last of them; -1 and -1 select none."""
-        limit = self.table.tokens - 1
+        limit = self._tokens - 1
         inside = min(first, last) >= 0 and max(first, last) <= limit
         self._move_selection(*((first, last) if inside else (-1, -1)))
 
@@ -178,8 +200,8 @@ class TokenView(Canvas):
 
     def select_all(self) -> None:
         """Selects every token without scrolling."""
-        if self.table.tokens:
-            self._move_selection(0, self.table.tokens - 1, show=False)
+        if self._tokens:
+            self._move_selection(0, self._tokens - 1, show=False)
 
     def selected_text(self) -> str:
         """Returns the text of the selected tokens; parts of cut characters become U+FFFD."""
@@ -197,13 +219,13 @@ class TokenView(Canvas):
 
     def copy_ids(self) -> None:
         """Copies the ids of the selected tokens, or of all without a selection, separated by spaces."""
-        first, last = self.selection() or (0, self.table.tokens - 1)
-        if self.table.tokens:
+        first, last = self.selection() or (0, self._tokens - 1)
+        if self._tokens:
             QGuiApplication.clipboard().setText(" ".join(map(str, self.table.ids[first : last + 1].tolist())))
 
     def token_rectangle(self, token: int) -> QRectF:
         """Returns the rectangle where the piece of `token` begins, in the viewport; empty if there is no such token."""
-        if not 0 <= token < self.table.tokens:
+        if not 0 <= token < self._tokens:
             return QRectF()
         row = self._row_of(token)
         box = next(box for box in self.rows.boxes(row) if box.first <= token < box.first + box.tokens)
@@ -213,7 +235,7 @@ class TokenView(Canvas):
     def token_at(self, point: QPoint) -> int:
         """Returns the token at a point of the viewport, or -1."""
         row = self._row_at(point.y())
-        if not 0 <= row < len(self.rows) or not self.table.tokens:
+        if not self._tokens or not 0 <= row < len(self.rows):
             return -1
         x = point.x() - MARGIN
         for box in self.rows.boxes(row):
@@ -237,7 +259,7 @@ class TokenView(Canvas):
                 self.occurrencesChanged.emit(*self.occurrence())
 
     def _describe(self) -> None:
-        count = self.table.tokens
+        count = self._tokens
         what = "Token" if self._ids_known else "Piece"
         text = f"{count:,} {what.lower()}{'' if count == 1 else 's'}." if count else self._placeholder
         if 0 <= self._current < count:
@@ -266,7 +288,8 @@ class TokenView(Canvas):
 
     def _row_height(self) -> int:
         ids = QFontMetricsF(self._id_font).height() + 2 if self._show_ids else 0.0
-        return round(self.rows.height + 2 * INSET + ids + ROW_GAP)
+        height = self._rows.height if self._rows is not None else self._shaper.height
+        return round(height + 2 * INSET + ids + ROW_GAP)
 
     def _row_at(self, y: float) -> int:
         return int((y - MARGIN + self.verticalScrollBar().value()) // self._row_height())
@@ -299,9 +322,13 @@ class TokenView(Canvas):
 
     def _lay_out_anew(self) -> None:
         """Starts the rows again, with the text that was at the top."""
-        self.rows = self._new_rows()
+        if self._table is None:
+            self._rows = None
+            self._scroll_to(0, 0)
+            return
+        self._rows = self._new_rows()
         row = 0
-        if self.table.tokens:
+        if self._tokens:
             token = int(np.searchsorted(self.table.edges, np.int64(self._top_byte), side="right")) - 1
             row = self.rows.row_of(min(token, self.table.tokens - 1))
         self._show_from(row, 0)
@@ -344,10 +371,10 @@ class TokenView(Canvas):
         return self.viewport().height() / self._row_height() + 2
 
     def _scroll_to(self, row: int, rest: int) -> None:
-        height = self._row_height()
+        height, rows = self._row_height(), len(self.rows) if self._tokens else 0
         self._settling = True
         whole = max((self.viewport().height() - 2 * MARGIN) // height, 1) * height
-        self.scroll_through(round(2 * MARGIN + len(self.rows) * height), height, whole + 2 * MARGIN)
+        self.scroll_through(round(2 * MARGIN + rows * height), height, whole + 2 * MARGIN)
         self.verticalScrollBar().setValue(row * height + rest)
         self._settling = False
         self.viewport().update()
@@ -363,11 +390,13 @@ class TokenView(Canvas):
 
     def _visible_tokens(self) -> range:
         """The tokens of the rows that are fully visible."""
+        if not self._tokens:
+            return range(0)
         height, top = self._row_height(), self.verticalScrollBar().value() - MARGIN
         first = max(0, -(-top // height))
         room = self.viewport().height() - math.ceil(self.rows.height + 2 * INSET)
         last = min(len(self.rows) - 1, (top + room) // height)
-        if not self.table.tokens or first > last:
+        if first > last:
             return range(0)
         begin, end = next(iter(self.rows.boxes(first))), list(self.rows.boxes(last))[-1]
         return range(begin.first, end.first + end.tokens)
@@ -385,7 +414,7 @@ class TokenView(Canvas):
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         """Lays out newly visible rows, stores the position, and repaints."""
-        if not self._settling and self.table.tokens:
+        if not self._settling and self._tokens:
             self._arrive(upwards=dy > 0)
             top = self.rows.first_token(min(self._row_at(MARGIN), len(self.rows) - 1))
             self._top_byte = int(self.table.edges[top])
@@ -400,11 +429,12 @@ class TokenView(Canvas):
         with guarded_painter(self.viewport()) as painter:
             painter.fillRect(event.rect(), QColor(palette.surface))
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            if not self.table.tokens:
+            if not self._tokens:
                 painter.setPen(QColor(palette.muted))
                 room = QRectF(self.viewport().rect()).adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
                 painter.drawText(room, Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft, self._placeholder)
-            self._paint_rows(painter, event)
+            else:
+                self._paint_rows(painter, event)
             if self.hasFocus() and self._current < 0:
                 painter.setPen(QPen(QColor(palette.accent), 1))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -471,7 +501,7 @@ class TokenView(Canvas):
         modifiers = event.modifiers() & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier)
         control = modifiers == Qt.KeyboardModifier.ControlModifier
         target = None
-        if self.table.tokens and (control or modifiers == Qt.KeyboardModifier.NoModifier):
+        if self._tokens and (control or modifiers == Qt.KeyboardModifier.NoModifier):
             target = self._key_target(Qt.Key(event.key()), control)
         if target is not None:
             extends = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier) and self._anchor >= 0
@@ -488,7 +518,7 @@ class TokenView(Canvas):
 
     def _key_target(self, key: Qt.Key, control: bool) -> int | None:
         """Returns the token that a key moves to; None for other keys."""
-        current, last = self._current, self.table.tokens - 1
+        current, last = self._current, self._tokens - 1
         page = max(1, int(self.viewport().height() // self._row_height()) - 1)
         rows = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -page, Qt.Key.Key_PageDown: page}
         if control:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.bpe.engine import PairEngine, PlainRoom
-from tokstudio.core.algorithms.common.engines import NOTHING, Allows, ChosenMerges, Merger, Merging, Task
+from tokstudio.core.algorithms.common.engines import Allows, ChosenMerges, Merger, Merging, Task, no_merges
 from tokstudio.core.algorithms.common.from_tokenizer import gathered_groups
 from tokstudio.core.algorithms.common.prepare_corpus import count_text_work, prepare_corpus_work
 from tokstudio.core.algorithms.common.symbols import LARGEST_CORPUS, huggingface_order
@@ -36,6 +36,9 @@ from tokstudio.core.text.byte_level import BYTE_ORDER
 from tokstudio.core.tokenizer.encoder import Encoder
 from tokstudio.core.tokenizer.merge_table import MergeTable
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _BATCH = 4096
 
@@ -93,7 +96,7 @@ class BoundlessEngine:
         elif not self._list.waiting:
             self._do_phase_2()
         if self._list is None:
-            return NOTHING
+            return no_merges()
         chosen = self._list.next(min(merges, _BATCH, *(() if self._limit is None else (self._limit - self._given,))))
         self._given += len(chosen.left)
         return chosen
@@ -212,7 +215,7 @@ class _FinalList:
     def next(self, most: int) -> ChosenMerges:
         """The next merges of the list that are known, at most so many."""
         if not self._waiting:
-            return NOTHING
+            return no_merges()
         merges = self._waiting.pop(0)
         if len(merges.left) > most:
             self._waiting.insert(0, _part(merges, slice(most, None)))
@@ -279,7 +282,7 @@ class _RunTable:
         texts = np.searchsorted(np.flatnonzero(marked == BREAK), starts)
         within = np.zeros(len(marked) + 1, np.int64)
         within[starts], within[stops] = 1, -1
-        tokens = marked[np.cumsum(within[:-1]) > 0] & ~ALONE
+        tokens = marked[np.cumsum(within[:-1]) > 0] & (ALONE - 1)
         data = np.concatenate([tokens.view(np.uint8), np.zeros(PADDING, np.uint8)])
         ends, start = 4 * np.cumsum(stops - starts), 0
         for first in range(0, len(ends), MOST_WORDS):
@@ -358,7 +361,7 @@ def allows_supermerge(config: TrainingConfig, start: Tokenizer, base_size: int) 
 
 def _joined(parts: Sequence[ChosenMerges]) -> ChosenMerges:
     """Merges in several parts as one."""
-    parts = [NOTHING, *parts]
+    parts = [no_merges(), *parts]
     return ChosenMerges(
         np.concatenate([part.left for part in parts]),
         np.concatenate([part.right for part in parts]),

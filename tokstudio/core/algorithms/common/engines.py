@@ -11,7 +11,6 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.from_tokenizer import taken_by
 from tokstudio.core.algorithms.common.prepare_corpus import PreparedCorpus
@@ -25,6 +24,8 @@ from tokstudio.core.model.columns import Columns
 from tokstudio.core.model.config import Forbidden, TrainingConfig
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 #: Whether a pair may be merged: ids of left and right, and the id that the merge would make.
@@ -39,10 +40,13 @@ class ChosenMerges:
     right: NDArray[np.int32]
     count: NDArray[np.int64]
     tokens_after: NDArray[np.int64]
-    columns: Columns = field(default_factory=dict[str, NDArray[Any]])  # as in `MergeBatch`
+    columns: Columns = field(default_factory=dict[str, "NDArray[Any]"])  # as in `MergeBatch`
 
 
-NOTHING = ChosenMerges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int64))
+def no_merges() -> ChosenMerges:
+    """What is chosen where nothing is left."""
+    pairs, counts = np.empty(0, np.int32), np.empty(0, np.int64)
+    return ChosenMerges(pairs, pairs, counts, counts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.symbols import LARGEST_CORPUS, Layout
 from tokstudio.core.algorithms.common.units import Units
@@ -28,6 +27,8 @@ from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.core.tokenizer.self_encoding import MARK, marked_work, merged_work
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.model.run import Run
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

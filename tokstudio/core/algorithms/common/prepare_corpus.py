@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.from_tokenizer import lay_out_tokens_work, prepared_sources_work
 from tokstudio.core.algorithms.common.languages import Language, laid_out, languages_of, parallel_corpus, sections_of
@@ -39,6 +38,8 @@ from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.text.unicode_classes import classes
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _PIECE = 1 << 18

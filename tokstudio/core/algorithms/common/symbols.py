@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes, read_only
@@ -20,6 +20,9 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.word_counts import Sequences
 from tokstudio.core.text.byte_level import BYTE_ORDER
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 LARGEST_CORPUS = 2_000_000_000  # places must fit into 31 bits
 
 _BUDGET = 1 << 23
@@ -27,7 +30,6 @@ _PIECE = 1 << 20
 _CONTEXT = 20  # bytes shown around a character that is not in the base vocabulary
 # The bytes that a character lacks after its first byte, for bytes from 0 on: ASCII, others, and first bytes.
 _LACKING, _AS_MANY = (0, -1, 1, 2, 3, 0), (128, 64, 32, 16, 8, 8)
-_ONCE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +111,7 @@ class _Symbols:
         state = self._state
         state[kernel.AT] = state[kernel.SEQUENCE] = 0
         data, starts, stops = read_only(part.data), read_only(part.starts), read_only(part.stops)
-        counts, heavy = in_four_bytes(_ONCE if part.counts is None else part.counts, len(self._heavy))
+        counts, heavy = in_four_bytes(np.empty(0, np.int64) if part.counts is None else part.counts, len(self._heavy))
         self._heavy = np.concatenate([self._heavy, heavy])
         counts, heavy = read_only(counts), self._heavy
         into = (self._symbols, self._weights, self._base_counts, _BUDGET)

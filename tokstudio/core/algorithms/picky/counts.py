@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.from_tokenizer import prepared_sources_work
 from tokstudio.core.algorithms.common.prepare_corpus import CountedText, valid_work
@@ -23,6 +23,9 @@ from tokstudio.core.pretokenization.special_tokens import cut_sources_work
 from tokstudio.core.pretokenization.word_counts import Sequences, WordCounts
 from tokstudio.core.tokenizer.picky_encoder import PickyEncoder
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _WORDS = 1 << 14  # words to encode together
 _PHASE = "measuring sources"

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.bpe.engine import PlainRoom
 from tokstudio.core.algorithms.common.engines import (
-    NOTHING,
     Allows,
     ChosenMerges,
     Merging,
     Task,
     allowed_beside,
+    no_merges,
 )
 from tokstudio.core.algorithms.common.prepare_corpus import PreparedCorpus, prepare_corpus_work
 from tokstudio.core.algorithms.common.units import Units
@@ -55,10 +55,10 @@ class SuperEngine:
         """See `Engine`."""
         if self._merging is None:
             self._prepare()
-            return NOTHING
+            return no_merges()
         if self._second is None and self._merging.is_full:
             self._begin_second_stage()
-            return NOTHING
+            return no_merges()
         chosen = self._merging.advance(merges)
         if chosen is None:
             return None

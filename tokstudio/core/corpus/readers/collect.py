@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from hashlib import blake2b
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
@@ -18,6 +17,9 @@ from tokstudio.core.base.untyped import untyped
 from tokstudio.core.base.wording import several, shown
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget, TextStore
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NO_VALUE = "(none)"
 MOST_VALUES = 1_000
@@ -294,7 +296,7 @@ class _Seen:
     """The hashes of the documents so far, in a few sorted arrays, each at least twice as long as the next."""
 
     def __init__(self, budget: Budget) -> None:
-        self._budget, self._arrays = budget, list[NDArray[np.bytes_]]()
+        self._budget, self._arrays = budget, list["NDArray[np.bytes_]"]()
         self._taken = 0  # of the budget
 
     def add(self, hashes: NDArray[np.bytes_]) -> NDArray[np.bool_]:

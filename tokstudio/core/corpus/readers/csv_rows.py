@@ -9,10 +9,9 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
@@ -24,6 +23,9 @@ from tokstudio.core.corpus.readers.contents import TEXT_FIELDS
 from tokstudio.core.corpus.readers.json_rows import Plan
 from tokstudio.core.corpus.readers.kinds import DELIMITERS, TSV, lines_of
 from tokstudio.core.corpus.readers.streams import OpenText, Peekable, Utf8Stream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # The longest row that is read; a block holds at least one row.
 BLOCKS = (1 << 22, 1 << 29)

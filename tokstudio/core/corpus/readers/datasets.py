@@ -6,10 +6,9 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import READ_AS_TEXT, CorpusError
 from tokstudio.core.base.progress import Progress, Work
@@ -44,6 +43,9 @@ from tokstudio.core.corpus.readers.json_rows import (
 )
 from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream, encoding_of
 from tokstudio.core.text.encodings import LFS_POINTER, SAMPLE, no_text, with_byte_order
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _HEAD_OF_ROWS = 1 << 20  # bytes of rows to look at
 _LONGEST_ROW = 1 << 24  # bytes of the first row of a table

@@ -15,10 +15,9 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from math import inf
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError, EmptyError
@@ -27,6 +26,9 @@ from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.private_folders import cache_folder, make_private, temporary_folder
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable, size_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- Large texts that stay in their files: read in pieces on demand, and never mapped ---------------------------------
 

@@ -7,9 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
@@ -18,6 +15,9 @@ from tokstudio.core.formats.common.text_readers import LineReader, only_file
 from tokstudio.core.model.alphabet import BYTES
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tokstudio.core.pretokenization.preparation import Preparation
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

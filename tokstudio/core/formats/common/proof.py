@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -16,6 +15,8 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several, shown
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.formats.common.format import Format
     from tokstudio.core.libraries.client import LibraryInput, Trial
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -26,7 +27,7 @@ _SHOWN_IDS = 4
 #: The beginning of what stands in place of a proof where the library is not there.
 NOT_PROVED = "written, not proved"
 
-Ids = list[NDArray[np.uint32]]  # of several texts
+Ids = list["NDArray[np.uint32]"]  # of several texts
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import power_of_two, read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.model.alphabet import BYTES, Alphabet
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _BUDGET = 200_000
 _REPORTED = 1 << 10

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -22,6 +21,8 @@ from tokstudio.core.pretokenization.patterns import NAMES, OWN, REGEX, covering,
 from tokstudio.core.text.byte_level import BYTE_OF, CHARACTER_OF, to_bytes
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 # --- The regular expressions of patterns in files, and the patterns that such expressions name ------------------------

@@ -12,7 +12,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -24,6 +23,8 @@ from tokstudio.core.text.byte_level import CHARACTER_OF, to_bytes
 from tokstudio.core.text.utf8 import has_surrogates
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 # --- Collects the merges of an untrusted file, and refuses impossible ones --------------------------------------------

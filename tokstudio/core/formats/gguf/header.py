@@ -11,10 +11,9 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, NamedTuple, NoReturn, Self
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -22,6 +21,9 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.text_readers import why_not
 from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MAGIC = b"GGUF"
 ALIGNMENT = "general.alignment"

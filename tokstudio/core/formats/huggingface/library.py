@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -24,6 +23,8 @@ from tokstudio.core.formats.common.vocabulary import LARGEST_ID, sensible_ids, s
 from tokstudio.core.formats.huggingface.parts import ParsedFile, parts_in
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 
 # --- The kinds of models in a `tokenizer.json`, and the vocabularies of those without merges --------------------------

@@ -10,10 +10,9 @@ import json
 from array import array
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.wording import shown
@@ -27,6 +26,9 @@ from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.text.nfc import nfc as normalized
 from tokstudio.core.text.utf8 import has_surrogates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 KEYS = frozenset(
     {

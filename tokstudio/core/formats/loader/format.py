@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -27,6 +26,8 @@ from tokstudio.core.pretokenization.custom_regex import without_newer
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX, check_pattern, known_name
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 VOCABULARY, MERGES, LOADER = "loader_vocabulary.json", "loader_merges.json", "loader.py"

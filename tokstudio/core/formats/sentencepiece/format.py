@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import shown
@@ -25,6 +24,8 @@ from tokstudio.core.formats.common.text_readers import LineReader
 from tokstudio.core.formats.sentencepiece.reader import is_model, read_work
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 MODEL = "tokenizer.model"

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -30,6 +29,8 @@ from tokstudio.core.model.alphabet import CODE_POINTS
 from tokstudio.core.model.file_settings import PLAIN_CLASSES
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.library_tokenizer import Vocabulary
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 

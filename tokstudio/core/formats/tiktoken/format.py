@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -43,6 +42,8 @@ from tokstudio.core.pretokenization.patterns import NAMES, splitter
 from tokstudio.core.text.utf8 import has_surrogates
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 RANKS_FILE, SIDECAR, LOADER = "ranks.tiktoken", "ranks.json", "ranks_tiktoken.py"

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.private_folders import TemporaryFolder
@@ -28,6 +27,8 @@ from tokstudio.core.model.alphabet import BYTES
 from tokstudio.core.text.utf8 import has_surrogates
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 FILE = "tekken.json"

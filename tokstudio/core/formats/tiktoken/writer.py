@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
@@ -23,6 +22,8 @@ from tokstudio.core.formats.common.spelling import spelled_alike_work
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 EVERYTHING = r"[\s\S]+"  # "none" as a regular expression

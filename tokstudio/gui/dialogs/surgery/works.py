@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.from_tokenizer import check_start
 from tokstudio.core.analysis.reachability import REACHED
@@ -29,6 +29,9 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.labels import isolated
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- Names of runs that are made from others: short, with each remark once --------------------------------------------
 

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text, several, several_whole, size_text, whole_text
@@ -19,7 +19,10 @@ from tokstudio.gui.plot.labels import Mark
 from tokstudio.gui.session.measuring.measurers import ChosenText, TextMeasurer, is_same_text, measured_text
 from tokstudio.gui.state.run import StudioRun
 
-Points = tuple[NDArray[np.float64], NDArray[np.float64]]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Points: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 
 _MEAN_OVER = 10  # a tenth of the merges so far: smooth, without merging the first merges
 _TAIL = 1000  # the last merges, which show whether more of them pay off

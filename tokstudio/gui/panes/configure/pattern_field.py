@@ -7,9 +7,9 @@ The core splits the text, in the background.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QDialog, QGraphicsOpacityEffect, QLineEdit, QWidget
@@ -36,6 +36,9 @@ from tokstudio.gui.widgets.labels import named, paragraph_label, plain, plain_la
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
 from tokstudio.gui.widgets.menus import link_button, push_button
 from tokstudio.gui.widgets.pane import Dialog
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- The question how a tokenizer splits text -------------------------------------------------------------------------
 

@@ -6,9 +6,10 @@ The result is compared with the text and checked by decoding.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeAlias
+
 import numpy as np
 import regex
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
@@ -18,18 +19,18 @@ from tokstudio.core.text.byte_level import CHARACTER_OF
 from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 # --- Writes a tokenized text in the byte-level alphabet of GPT-2's files, one character per byte; work for a job ------
 
 #: A text, and the end of each token in its bytes.
-Written = tuple[bytes, NDArray[np.int64]]
+Written: TypeAlias = "tuple[bytes, NDArray[np.int64]]"
 
 _TOKENS = 1 << 15
 
 # The UTF-8 of the characters, by byte: one or two bytes each.
 _SPELLED = [CHARACTER_OF[byte].encode() for byte in range(256)]
-_FIRST = np.array([spelled[0] for spelled in _SPELLED], np.uint8)
-_LAST = np.array([spelled[-1] for spelled in _SPELLED], np.uint8)
-_SIZE = np.array([len(spelled) for spelled in _SPELLED], np.int64)
 
 
 def byte_level_work(data: bytes, ends: NDArray[np.int64], special: NDArray[np.bool_]) -> Work[Written]:
@@ -37,6 +38,9 @@ def byte_level_work(data: bytes, ends: NDArray[np.int64], special: NDArray[np.bo
 
     `ends` is int64 [tokens], the byte after each token; `special` is bool [tokens].
     """
+    first_of = np.array([spelled[0] for spelled in _SPELLED], np.uint8)
+    last_of = np.array([spelled[-1] for spelled in _SPELLED], np.uint8)
+    size_of = np.array([len(spelled) for spelled in _SPELLED], np.int64)
     raw = np.frombuffer(data, np.uint8)
     texts: list[bytes] = []
     new_ends = np.zeros(len(ends), np.int64)
@@ -46,12 +50,12 @@ def byte_level_work(data: bytes, ends: NDArray[np.int64], special: NDArray[np.bo
         stop = int(ends[some][-1])
         piece = raw[begin:stop]
         plain = np.repeat(special[some], np.diff(ends[some], prepend=begin))
-        size = np.where(plain, 1, _SIZE[piece])
+        size = np.where(plain, 1, size_of[piece])
         after = np.cumsum(size)
         text = np.empty(int(after[-1]) if len(after) else 0, np.uint8)
-        text[after - 1] = np.where(plain, piece, _LAST[piece])
+        text[after - 1] = np.where(plain, piece, last_of[piece])
         two = size == 2
-        text[after[two] - 2] = _FIRST[piece[two]]
+        text[after[two] - 2] = first_of[piece[two]]
         new_ends[some] = np.concatenate([[0], after])[ends[some] - begin] + written
         texts.append(text.tobytes())
         begin, written = stop, written + len(texts[-1])

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -31,6 +31,10 @@ from tokstudio.gui.token_text.token_label import paint_special
 from tokstudio.gui.widgets.figures import keeps_copy
 from tokstudio.gui.widgets.labels import ask_word, guarded_painter, mark_word
 from tokstudio.gui.widgets.layouts import Canvas
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # --- Names with counts in columns of equal width, in up to two rows; a tool tip has those that do not fit -------------
 
@@ -180,8 +184,10 @@ class IdGrid(Canvas):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__("Ids", parent)
         self._theme = theme
-        self._ids = np.zeros(0, np.uint32)
-        self._special = np.zeros(0, np.bool_)
+        # NumPy is loaded after the window answers.
+        self._ids: NDArray[np.uint32] | array[int] = array("I")
+        self._special: NDArray[np.bool_] | array[int] = array("b")
+        self._largest = 0
         self._first = self._last = self._anchor = -1
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         theme.follow(self._follow_theme)
@@ -189,8 +195,8 @@ class IdGrid(Canvas):
 
     def set_ids(self, ids: NDArray[np.uint32], special: NDArray[np.bool_]) -> None:
         """Shows ids, with which are special tokens, without a selection; the scroll position stays if possible."""
-        self._ids = ids
-        self._special = special
+        self._ids, self._special = ids, special
+        self._largest = int(ids.max()) if len(ids) else 0
         self._first = self._last = self._anchor = -1
         self._measure()
         self._describe()
@@ -321,7 +327,7 @@ class IdGrid(Canvas):
 
     def _measure(self) -> None:
         metrics = QFontMetrics(self._font)
-        digits = len(str(int(self._ids.max()))) if len(self._ids) else 1
+        digits = len(str(self._largest))
         self._height = metrics.height() + 1
         self._digits = metrics.horizontalAdvance("0") * digits
         self._cell = self._digits + metrics.horizontalAdvance("0")

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 from PySide6.QtCore import QObject, QThread, QTimer, Signal
 
 from tokstudio.core.base.errors import TokStudioError
@@ -114,6 +115,8 @@ class Job(QObject):
 
     def start(self) -> None:
         """Starts the thread once the current event is handled: until then, it would only slow down the window."""
+        # The window opens without NumPy (`cli.window`), which two threads must not load at once.
+        np.empty(0)
         self._started = True
         self._begin.start()
 

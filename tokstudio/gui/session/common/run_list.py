@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.analysis.token_store import TokenStore
@@ -20,6 +19,10 @@ from tokstudio.gui.session.common.jobs import Job, Jobs
 from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.state.run import RunOrigin, StudioRun
 from tokstudio.gui.state.run_counts import CountedUses
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class RunList(QObject):

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer
@@ -41,6 +39,10 @@ from tokstudio.gui.session.measuring.compared import (
     with_words_work,
 )
 from tokstudio.gui.state.run import StudioRun
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 SIMPLE = ("Characters", "Bytes", "Words and marks")
 

@@ -11,7 +11,7 @@ import io
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -22,7 +22,6 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import first_few, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Cancelled, Jobs, LatestJob
@@ -31,6 +30,9 @@ from tokstudio.gui.session.common.view_state import ViewState
 from tokstudio.gui.session.measuring.measurers import ChosenText
 from tokstudio.gui.state.problems import is_missing, problem_of
 from tokstudio.gui.state.run import StudioRun
+
+if TYPE_CHECKING:
+    from tokstudio.core.exploration.exploration import Exploration
 
 _MOST_NAMED = 3
 _ROWS = 1 << 12  # written at once
@@ -122,6 +124,8 @@ class Exploring(QObject):
         key = self.exploration, self.limits
         if self._limited is None or self._limited[0] != key:
             chosen = Corpus(tuple(self.sources[number] for number in sorted(self.limits)))
+            from tokstudio.core.exploration.exploration import Exploration
+
             self._limited = key, Exploration(chosen, self.exploration.tokenizer, self._store)
         return self._limited[1]
 
@@ -210,6 +214,8 @@ class Exploring(QObject):
             if before is not None and before.corpus.sources == texts:
                 self.exploration = before.at(tokenizer)
             else:
+                from tokstudio.core.exploration.exploration import Exploration
+
                 self.exploration = Exploration(Corpus(texts), tokenizer, self._store)
             if others:
                 names = first_few([each.name for each in others], _MOST_NAMED, str)

@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.analysis.token_store import TokenStore
@@ -34,6 +33,9 @@ from tokstudio.gui.session.common.run_list import RunList
 from tokstudio.gui.state.problems import Problem, is_missing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_plans import KeptCounts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- The texts that compression is measured on: one for all rows of Runs, and one for the sizes of a run --------------
 

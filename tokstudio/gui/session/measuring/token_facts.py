@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.analysis.reachability import REACHED
@@ -17,6 +18,9 @@ from tokstudio.gui.session.common.jobs import Jobs, LatestJob
 from tokstudio.gui.session.common.run_list import RunList
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Reachability(QObject):
