@@ -25,6 +25,7 @@ from tokstudio.core.base.progress import Progress
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets import file_dialogs as file_manager
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Decimal, Percent
+from tokstudio.gui.widgets.figures import ReadOnlyTable
 from tokstudio.gui.widgets.file_dialogs import show_in_file_manager
 from tokstudio.gui.widgets.labels import guarded_painter
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
@@ -287,3 +288,19 @@ def test_a_folder_is_opened_and_success_is_returned(monkeypatch, system, tmp_pat
     monkeypatch.setattr(file_manager.QDesktopServices, "openUrl", lambda url: system.open(url) and works)
     assert show_in_file_manager(tmp_path) is works
     assert system.asked == [tmp_path.as_posix()]
+
+
+def test_the_rows_of_a_table_become_low_again_after_large_text(qtbot):
+    """The hidden header, which has larger text until it is shown or at rest, does not hold them."""
+    table = ReadOnlyTable("Rows")
+    qtbot.addWidget(table)
+    rows = table.verticalHeader()
+    rows.setDefaultSectionSize(24)
+    least = table.minimumSizeHint().height()
+    font = rows.font()
+    font.setPixelSize(40)
+    rows.setFont(font)
+    rows.setDefaultSectionSize(70)
+    rows.setDefaultSectionSize(24)
+    assert rows.defaultSectionSize() == 24
+    assert table.minimumSizeHint().height() == least

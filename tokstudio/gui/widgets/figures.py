@@ -228,6 +228,11 @@ class RowTable(QTableView):
 
     least_rows = 5
 
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        # Else rows stay as high as the largest text that the hidden header has had.
+        self.verticalHeader().setMinimumSectionSize(1)
+
     def minimumSizeHint(self) -> QSize:
         """Makes room for some rows."""
         rows = self.least_rows * self.verticalHeader().defaultSectionSize()
@@ -287,7 +292,9 @@ class ReadOnlyTable(RowTable):
     def __init__(
         self, name: str, about: Callable[[], Sequence[str]] | None = None, named: Sequence[int] = (0,)
     ) -> None:
-        super().__init__(showGrid=False, wordWrap=False)
+        super().__init__()
+        self.setShowGrid(False)
+        self.setWordWrap(False)
         self._about, self._named = about, named
         self.setAccessibleName(name)
         self.setTabKeyNavigation(False)
