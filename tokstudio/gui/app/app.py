@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import weakref
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -52,7 +53,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.widgets.file_dialogs import Choosers, path_of
 from tokstudio.gui.window.about import start_line
-from tokstudio.gui.window.main_window import MainWindow
+from tokstudio.gui.window.main_window import LATE_MODULES, MainWindow
 from tokstudio.gui.window.message_bar import ReportCard
 from tokstudio.version import __version__
 
@@ -226,13 +227,15 @@ class Studio(QObject):
             self.failure = error
             QCoreApplication.exit(1)
         else:
-            QTimer.singleShot(0, self.window, self._load_plots)
+            # In this thread, though it takes a tenth of a second: pyqtgraph looks at all classes of Qt, and the process
+            # crashes now and then where another thread does that while this one uses them.
+            self._load_modules(["tokstudio.gui.plot.chart", *LATE_MODULES])
 
-    def _load_plots(self) -> None:
-        # In this thread, though it takes a tenth of a second: pyqtgraph looks at all classes of Qt, and the process
-        # crashes now and then where another thread does that while this one uses them.
-        importlib.import_module("tokstudio.gui.plot.chart")
-        QTimer.singleShot(0, self.window, self._begin_unasked)
+    def _load_modules(self, names: Sequence[str]) -> None:
+        """Loads what is needed next, one at a time, and then goes on."""
+        importlib.import_module(names[0])
+        load_others = partial(self._load_modules, names[1:]) if names[1:] else self._begin_unasked
+        QTimer.singleShot(0, self.window, load_others)
 
     def _begin_unasked(self) -> None:
         """Makes what is not shown yet, and begins what nobody has asked for."""

@@ -80,6 +80,11 @@ _AROUND = QSize(2 * _GUTTER, 48)  # the part of the screen that the title bar an
 # By object name, in the order of the menu and of Tab.
 _PANES = ("corpus", "configure", "compression", "distribution", "compare", "explore")
 _PANES += ("merges", "vocabulary", "runs", "sizes", "text", "token", "why", "guide")
+# Panes that Learn shows only with a run, or never.
+_LATE = ("compare.pane", "configure.pane", "corpus.pane", "distribution", "explore.pane", "merges", "runs.pane")
+_LATE += ("sizes.pane", "token.pane", "vocabulary.pane", "why.pane")
+#: Their modules: who has loaded them one at a time makes them sooner.
+LATE_MODULES = tuple(f"tokstudio.gui.panes.{name}" for name in _LATE)
 
 _AnyPane = TypeVar("_AnyPane", bound=Pane)
 
