@@ -123,9 +123,9 @@ class Exploring(QObject):
             return self.exploration
         key = self.exploration, self.limits
         if self._limited is None or self._limited[0] != key:
-            chosen = Corpus(tuple(self.sources[number] for number in sorted(self.limits)))
             from tokstudio.core.exploration.exploration import Exploration
 
+            chosen = Corpus(tuple(self.sources[number] for number in sorted(self.limits)))
             self._limited = key, Exploration(chosen, self.exploration.tokenizer, self._store)
         return self._limited[1]
 
