@@ -240,6 +240,7 @@ def try_starts(bundle: Bundle) -> None:
     shipped = bundle.program.parent / "_internal" / "tokstudio" / "loops"
     others = shipped if shipped.is_dir() else "compiled by this start"
     first = try_picture(bundle, loops=others)
+    _bring_loops(bundle)
     compile_all = ("--process", "tokstudio.core.warm_up")
     bundle.run(*compile_all)
     kept = bundle.files("*.nbc")
@@ -253,6 +254,19 @@ def try_starts(bundle: Bundle) -> None:
     demand(bundle.files("*.nbc") == kept, "damaged loops were not replaced")
     demand(damaged.stat().st_size > len(content) // 2, "a damaged loop was left as it was")
     print(f"    with a training and its picture: first start {first:.1f} s, second {second:.1f} s")
+
+
+def _bring_loops(bundle: Bundle) -> None:
+    """Gives a home all loops but one that the sources have compiled: the bundle compiled all when it was built."""
+    from tokstudio.core.kernels.cache import identity, places
+
+    folders = bundle.files(f"compiled-{identity()}")
+    own = places().complete
+    if not folders or own is None:
+        print("    there are no loops of the sources that fit: the bundle compiles all")
+        return
+    for file in sorted(own.glob("*.nbc"))[:-1]:
+        shutil.copyfile(file, folders[0] / file.name)
 
 
 def try_no_display(bundle: Bundle) -> None:
