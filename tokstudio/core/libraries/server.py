@@ -9,6 +9,7 @@ only requests that need it do.
 from __future__ import annotations
 
 import base64
+import importlib
 import json
 import os
 import re
@@ -360,10 +361,9 @@ class _Transformers:
 
     def __init__(self, source: str | bytes, settings: Mapping[str, Any]) -> None:
         os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
-        from transformers import AutoTokenizer
-
-        library: Any = AutoTokenizer
-        self._tokenizer = library.from_pretrained(source, local_files_only=True, trust_remote_code=False)
+        # By its name: the checker of types would read a file of a thousand models for ten seconds.
+        library: Any = importlib.import_module("transformers")
+        self._tokenizer = library.AutoTokenizer.from_pretrained(source, local_files_only=True, trust_remote_code=False)
 
     def encode_input(self, text: str, around: bool) -> Sequence[int]:
         return self._tokenizer.encode(text, add_special_tokens=around, verbose=False)
