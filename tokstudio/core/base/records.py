@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -106,22 +106,52 @@ def _find_fields(cls: type, inherits: bool, kw_only: bool) -> None:
 
 def _compile(cls: type, names: list[str]) -> None:
     """Gives a class these methods of a dataclass that has the same fields."""
-    fields: list[Any] = [(field.name, field.type, field) for field in dataclasses.fields(cls)]
-    # Without a docstring, the standard library would make one of the signature.
-    known = {"__module__": cls.__module__, "__doc__": "-"}
-    known |= {"__post_init__": None} if hasattr(cls, "__post_init__") else {}
-    # Only its `__init__` differs in a frozen class, which has two methods more to compile.
-    same = dataclasses.make_dataclass(
-        cls.__name__,
-        fields,
-        namespace=known,
-        init="__init__" in names,
-        repr="__repr__" in names,
-        eq="__eq__" in names,
-        unsafe_hash="__hash__" in names,
-        frozen="__init__" in names,
-    )
+    fields = dataclasses.fields(cls)
+    if names == ["__init__"] and all(field.init and field.default_factory is dataclasses.MISSING for field in fields):
+        methods = {"__init__": _make_init(fields, hasattr(cls, "__post_init__"))}
+    else:
+        # Without a docstring, the standard library would make one of the signature.
+        known = {"__module__": cls.__module__, "__doc__": "-"}
+        known |= {"__post_init__": None} if hasattr(cls, "__post_init__") else {}
+        # Only its `__init__` differs in a frozen class, which has two methods more to compile.
+        same = dataclasses.make_dataclass(
+            cls.__name__,
+            [(field.name, field.type, field) for field in fields],
+            namespace=known,
+            init="__init__" in names,
+            repr="__repr__" in names,
+            eq="__eq__" in names,
+            unsafe_hash="__hash__" in names,
+            frozen="__init__" in names,
+        )
+        methods = vars(same)
     for name in names:
-        method = vars(same)[name]
+        method = methods[name]
         method.__qualname__ = f"{cls.__qualname__}.{name}"
         setattr(cls, name, method)
+
+
+def _make_init(fields: Sequence[dataclasses.Field[Any]], checks: bool) -> Callable[..., None]:
+    """Compiles `__init__`; the standard library would compile three methods, and make a class, to get it.
+
+    Args:
+        fields: Those of the class, each with a default or without, and all of them arguments.
+        checks: Whether a `__post_init__` is called at the end.
+    """
+    by_place = [field for field in fields if not field.kw_only]
+    by_name = [field for field in fields if field.kw_only]
+    arguments = ["self", *map(_argument, by_place), *(["*"] if by_name else []), *map(_argument, by_name)]
+    lines = [f"set_field(self, {field.name!r}, {field.name})" for field in fields]
+    lines += ["self.__post_init__()"] if checks else []
+    lines = lines or ["pass"]
+    source = f"def make(set_field, defaults):\n def __init__({', '.join(arguments)}):\n  " + "\n  ".join(lines)
+    functions: dict[str, Any] = {}
+    exec(f"{source}\n return __init__", functions)
+    defaults = {field.name: field.default for field in fields}
+    init = functions["make"](object.__setattr__, defaults)
+    init.__annotations__ = {field.name: field.type for field in fields} | {"return": None}
+    return init
+
+
+def _argument(field: dataclasses.Field[Any]) -> str:
+    return field.name if field.default is dataclasses.MISSING else f"{field.name}=defaults[{field.name!r}]"
