@@ -54,6 +54,17 @@ ONLY_NAMED = ("encode_10gb", "mutation", "soak_random")
 # All arguments of these commands; the others hand theirs on to those who know them.
 TAKES = {"setup": [], "bundle": [], "smoke": [], "pictures": [], "docs": [], "deb": ["--quick"]}
 
+# With SBK_EMBED=0, Qt's package unpacks sources that it would else compile at each start.
+_COMPILE = """\
+import compileall, contextlib, sys
+folders = sys.argv[1:]
+with contextlib.suppress(ImportError):
+    import PySide6.QtCore, shiboken6
+    folders.append(shiboken6.__path__[0])
+for folder in folders:
+    compileall.compile_dir(folder, quiet=2)
+"""
+
 USAGE = """\
 Usage: python3 packaging/dev.py COMMAND [ARGUMENT ...]
 
@@ -188,7 +199,7 @@ def make_environment() -> None:
 
 
 def install_everything() -> None:
-    """Installs the locked versions, then TokStudio itself as a link to these sources, and compiles the loops.
+    """Installs the locked versions, then TokStudio itself as a link to these sources, and compiles all of it.
 
     Raises:
         SetupError: When pip fails, after its own output was shown.
@@ -200,11 +211,13 @@ def install_everything() -> None:
     run_quietly([*pip, "--require-hashes", "-r", str(LOCK)], failure)
     say("installing TokStudio itself ...")
     run_quietly([*pip, "--no-deps", "--no-build-isolation", "-e", str(ROOT)], "TokStudio itself could not be built.")
-    compile_loops()
+    compile_sources()
 
 
-def compile_loops() -> None:
-    """Compiles the loops that are not there yet, for which the first training would wait."""
+def compile_sources() -> None:
+    """Compiles the modules, and the loops that are not there yet, for which the first training would wait."""
+    # Where Python may write no bytecode, it would compile all modules at each start; without them, starts are slower.
+    run_visibly([str(program("python")), "-I", "-c", _COMPILE, str(ROOT / "tokstudio")], {"SBK_EMBED": "0"})
     say("compiling the loops (half a minute the first time) ...")
     if run_visibly([str(program("python")), "-P", "-m", "tokstudio.core.warm_up"], cwd=ROOT) != 0:
         say("they could not be saved: each start compiles them again.")
@@ -434,7 +447,7 @@ def docs(arguments: list[str]) -> int:
 def setup(arguments: list[str]) -> int:
     """Sets up, and compiles the loops of sources that have changed since."""
     set_up()
-    compile_loops()
+    compile_sources()
     say(f"ready: {ENVIRONMENT}")
     return 0
 

@@ -265,15 +265,24 @@ def test_a_bundle_that_is_not_ready_ends_with_the_other_checks(dev, ran, bundle,
 
 
 @pytest.mark.parametrize(("code", "words"), [(0, ""), (1, "each start compiles them")])
-def test_installing_ends_with_compiling_the_loops(dev, studio, ran, monkeypatch, capsys, code, words):
+def test_installing_ends_with_compiling_modules_and_loops(dev, studio, ran, monkeypatch, capsys, code, words):
     dev.ENVIRONMENT.mkdir()
     monkeypatch.setattr(dev, "run_quietly", lambda command, failure: ran.commands.append(command[-1]) or "")
     ran.ends = lambda command: code
     dev.install_everything()
-    assert [command[1:] for command in ran.commands[-1:]] == [["-m", "tokstudio.core.warm_up"]]
-    assert ran.commands[-2] == str(studio)
+    assert ran.commands[-1][1:] == ["-m", "tokstudio.core.warm_up"]
+    assert ran.commands[-2][-1] == str(studio / "tokstudio")
+    assert ran.commands[-3] == str(studio)
     assert dev.unfinished_marker().exists(), "until all is noted"
     assert words in capsys.readouterr().out
+
+
+def test_modules_are_compiled_where_python_writes_no_bytecode(dev, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    (tmp_path / "module.py").write_text("number = 1\n", encoding="utf-8")
+    (tmp_path / "wrong.py").write_text("number =\n", encoding="utf-8")
+    subprocess.run([sys.executable, "-c", dev._COMPILE, str(tmp_path)], check=True)
+    assert [file.name.split(".")[0] for file in tmp_path.rglob("*.pyc")] == ["module"]
 
 
 def test_a_set_up_compiles_the_loops_of_sources_that_have_changed_since(dev, ran, monkeypatch):
