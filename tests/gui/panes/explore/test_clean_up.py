@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import csv
 import random
 
 import numpy as np
@@ -12,8 +11,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
+from tests.gui.panes.explore.conftest import Explored
 from tests.gui.person import at_window, quiet
 from tests.gui.tables import column_texts
+from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.rules import RULES
@@ -21,9 +22,6 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration.exploration import explore
 from tokstudio.gui.panes.explore.clean_up import RULE, sum_work
 from tokstudio.gui.session.training.cleaning import LEAVING_OUT, TRAINING
-from tokstudio.gui.state.training_settings import Settings
-
-pytestmark = pytest.mark.usefixtures("unstyled")
 
 WORDS = ("the cat sat on a mat and then it went to see an old friend near the river house " * 2).split()
 FOOTER = "All rights reserved by the owner of this page.\n"
@@ -40,28 +38,11 @@ def documents() -> list[str]:
     return texts
 
 
-def opened(qtbot, window, texts: list[str] | None = None, *, size: int = 420, held_out: float = 0.0):
-    """Trains on the documents, and shows the page with what it finds."""
-    session = window.session
-    session.corpus.set_sources((Source.from_texts(texts or documents(), "forum"),))
-    session.training.set_settings(Settings(vocabulary_size=size, pattern="gpt2", held_out=held_out))
-    quiet(qtbot, window)
-    window.actions_by_id["train"].trigger()
-    quiet(qtbot, window)
-    return shown(qtbot, window)
-
-
-def shown(qtbot, window):
-    window.actions_by_id["workspace_explore"].trigger()
-    window.explore.arrive("clean-up")
-    settle(qtbot, window)
-    return window.explore.page
-
-
-def settle(qtbot, window) -> None:
-    page = window.explore.page
-    qtbot.wait(30)
-    qtbot.waitUntil(lambda: not (page.busy or window.session.jobs.running or window.session.training.busy))
+def opened(explored, texts: list[str] | None = None, *, size: int = 420, held_out: float = 0.0):
+    """Trains on the documents, and turns to the page with what it finds."""
+    source = Source.from_texts(texts or documents(), "forum")
+    explored.train(source, vocabulary_size=size, pattern="gpt2", held_out=held_out)
+    return explored.turn_to("clean-up")
 
 
 def row_of(page, rule: str) -> int:
@@ -78,12 +59,11 @@ def tick(qtbot, page, rule: str) -> None:
     qtbot.mouseClick(page.findings.viewport(), Qt.MouseButton.LeftButton, pos=box.center())
 
 
-@at_window()
-def test_each_finding_has_a_row_that_says_what_it_is_and_what_lives_from_it(qtbot, window):
-    page = opened(qtbot, window)
+def test_each_finding_has_a_row_that_says_what_it_is_and_what_lives_from_it(qtbot, explored):
+    page = opened(explored)
     QAbstractItemModelTester(page.rows, page.rows)
     QAbstractItemModelTester(page.example_rows, page.example_rows)
-    exploration = window.session.exploring.exploration
+    exploration = explored.session.exploring.exploration
     findings = exploration.findings()
     assert column_texts(page.rows, RULE) == [each.rule for each in findings]
     assert {"duplicates", "blobs", "repetition", "repeated-lines", "owners"} <= {each.rule for each in findings}
@@ -97,8 +77,8 @@ def test_each_finding_has_a_row_that_says_what_it_is_and_what_lives_from_it(qtbo
     assert page.example_rows.text(0, 0).strip("\u2068\u2069") == "forum, document 51, line 3"
     assert "zorblax·zorblax" in page.example_rows.text(0, 1)
     page.examples.activated.emit(page.example_rows.index(0, 0))
-    assert window.session.view.text == documents()[50]
-    quiet(qtbot, window)
+    assert explored.session.view.text == documents()[50]
+    explored.settle()
     blob = next(each for each in findings if each.rule == "blobs")
     page.findings.setCurrentIndex(page.rows.index(row_of(page, "blobs"), RULE))
     assert [chip.id for chip in page.chips.chips] == blob.tokens[:50].tolist()
@@ -107,39 +87,41 @@ def test_each_finding_has_a_row_that_says_what_it_is_and_what_lives_from_it(qtbo
     assert [chip.id for chip in page.chips.chips] == blob.tokens.tolist(), "the others come at its end"
     assert page.living.text().startswith(f"{len(blob.tokens)} tokens live from it")
     page.chips.clicked.emit(page.chips.chips[0].id)
-    assert window.session.view.chosen == int(blob.tokens[0])
+    assert explored.session.view.chosen == int(blob.tokens[0])
 
 
-@at_window()
-def test_the_statistics_of_the_text_wait_until_the_training_has_ended(qtbot, window):
-    session, page = window.session, opened(qtbot, window)
+def test_the_statistics_of_the_text_wait_until_the_training_has_ended(qtbot, explored):
+    session, page = explored.session, opened(explored)
     tick(qtbot, page, "blobs")
-    settle(qtbot, window)
+    explored.settle()
     came = []
     session.corpus.statistics_changed.connect(
         lambda: came.append((session.cleaning.stage, session.corpus.statistics is not None))
     )
     qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
-    settle(qtbot, window)
+    explored.settle()
     assert session.corpus.statistics is not None
     assert [stage for stage, has_come in came if has_come and stage in (LEAVING_OUT, TRAINING)] == []
 
 
+@pytest.mark.usefixtures("unstyled")
 @at_window()
-def test_what_is_ticked_is_summed_and_trained_without_and_the_runs_are_compared(qtbot, window):
-    session, page = window.session, opened(qtbot, window, held_out=0.1)
+def test_what_is_ticked_is_summed_and_trained_without_and_the_runs_are_compared(qtbot, window, answers, tmp_path):
+    window.actions_by_id["workspace_explore"].trigger()
+    explored = Explored(qtbot, window.session, window.explore, tmp_path)
+    session, page = explored.session, opened(explored, held_out=0.1)
     before = session.runs.active
     assert not page.train.isEnabled()
     tick(qtbot, page, "blobs")
     page.findings.setFocus()
     page.findings.setCurrentIndex(page.rows.index(row_of(page, "repetition"), 2))
     qtbot.keyClick(page.findings, Qt.Key.Key_Space)
-    settle(qtbot, window)
+    explored.settle()
     found = {each.rule: each for each in page.rows.findings}
     size = found["blobs"].bytes + found["repetition"].bytes
     assert page.sum.text().startswith(f"2 lines, {size / 1000:.1f} kB (")
     qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
-    settle(qtbot, window)
+    explored.settle()
     assert session.cleaning.problem == ""
     after = session.runs.active
     assert after is not before
@@ -155,29 +137,33 @@ def test_what_is_ticked_is_summed_and_trained_without_and_the_runs_are_compared(
     assert f"held out of {after.name}; {before.name} was trained on parts of it." in page.note.text()
     assert window.corpus.left_out.text() == f"Left out: 2 lines, {size / 1000:.1f} kB"
     assert {"blobs", "repetition"}.isdisjoint(column_texts(page.rows, RULE)), "the rest is looked at"
+    answers.target = tmp_path / "left.csv"
+    window.actions_by_id["save_left_out_csv"].trigger()
+    quiet(qtbot, window)
+    left_out = ["source,document,line,reason", "forum,41,3,blobs", "forum,51,3,repetition"]
+    assert answers.target.read_text("utf-8").splitlines() == left_out
     qtbot.mouseClick(page.show_them, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not window.compare.visibleRegion().isEmpty())
-    settle(qtbot, window)
+    explored.settle()
     compared = window.compare.vocabularies
     names = (compared.first.currentText().strip(), compared.second.currentText().strip())
     assert names == (before.name, after.name)
     qtbot.keyClick(window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    settle(qtbot, window)
+    explored.settle()
     assert not session.corpus.left_out
     assert session.history.redo_text == "Leave Out Blobs, Repetition"
 
 
-@at_window()
-def test_a_chosen_source_has_findings_of_its_own_and_only_these_go(qtbot, window):
-    session = window.session
-    page = opened(qtbot, window)
+def test_a_chosen_source_has_findings_of_its_own_and_only_these_go(qtbot, explored):
+    session = explored.session
+    page = opened(explored)
     forum = session.corpus.sources[0]
     other = Source.from_texts([documents()[5], *documents()[60:70], documents()[40]], "other")
     session.corpus.set_sources((forum, other))
-    settle(qtbot, window)
+    explored.settle()
     everywhere = {each.rule: each for each in page.rows.findings}
     session.exploring.limit([session.exploring.sources[1]])
-    settle(qtbot, window)
+    explored.settle()
     exploration = session.exploring.exploration
     found = {each.rule: each for each in page.rows.findings}
     assert {rule: each.bytes for rule, each in found.items()} == {
@@ -187,10 +173,10 @@ def test_a_chosen_source_has_findings_of_its_own_and_only_these_go(qtbot, window
     assert "only what is found here is listed, and left out" in page.note.text()
     for rule in ("duplicates", "blobs"):
         tick(qtbot, page, rule)
-    settle(qtbot, window)
+    explored.settle()
     assert page.sum.text().startswith("12 documents, ")
     qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
-    settle(qtbot, window)
+    explored.settle()
     assert session.cleaning.problem == ""
     assert session.corpus.left_out == LeavingOut(documents=tuple((1, 0, number) for number in range(12)))
     first, second = session.corpus.remaining
@@ -199,111 +185,96 @@ def test_a_chosen_source_has_findings_of_its_own_and_only_these_go(qtbot, window
     assert session.runs.active.corpus.sources[0].data.tobytes() == forum.data.tobytes()
 
 
-@at_window()
-def test_owners_are_left_out_by_name_and_a_document_by_its_menu(qtbot, window):
-    session, page = window.session, opened(qtbot, window)
+def test_owners_are_left_out_by_name_and_a_document_by_its_menu(qtbot, explored):
+    session, page = explored.session, opened(explored)
     owners = next(each for each in page.rows.findings if each.rule == "owners")
     tick(qtbot, page, "owners")
-    settle(qtbot, window)
+    explored.settle()
     qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
-    settle(qtbot, window)
+    explored.settle()
     named = tuple((0, 0, number) for number in owners.marked.document.tolist())
     assert session.corpus.left_out == LeavingOut(documents=named)
     kept = session.exploring.sources[0]
     first = kept.data[: kept.ends[0]].tobytes()
     assert first == documents()[0].encode()
     session.exploring.leave_out(0, 1)
-    settle(qtbot, window)
+    explored.settle()
     assert session.corpus.left_out.documents == tuple(sorted({*named, (0, 0, 1)}))
     assert session.history.undo_text == "Leave Out 1 Document"
     assert "without" in session.cleaning.after.name
 
 
-@at_window()
-def test_a_rule_that_leaves_nothing_says_so_and_changes_nothing(qtbot, window):
-    page = opened(qtbot, window, ["zorblax " * 50 + "\n", "quindle " * 60 + "\n"], size=300)
+def test_a_rule_that_leaves_nothing_says_so_and_changes_nothing(qtbot, explored):
+    page = opened(explored, ["zorblax " * 50 + "\n", "quindle " * 60 + "\n"], size=300)
     tick(qtbot, page, "repetition")
-    settle(qtbot, window)
+    explored.settle()
     qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
-    settle(qtbot, window)
+    explored.settle()
     assert page.problem.text().startswith("Nothing of the text would be left: repetition")
     assert not page.problem.isHidden()
     assert page.again.isHidden()
-    assert len(window.session.runs.all) == 1
-    assert not window.session.corpus.left_out
+    assert len(explored.session.runs.all) == 1
+    assert not explored.session.corpus.left_out
     assert page.rows.chosen == {"repetition"}, "another choice can be made"
 
 
-@at_window()
-def test_word_counts_and_a_text_without_anything_are_said(qtbot, window, tmp_path):
+def test_word_counts_and_a_text_without_anything_are_said(qtbot, tmp_path, explored):
     path = tmp_path / "words.tsv"
     path.write_text("cat\t3\nmat\t2\n")
-    window.session.corpus.open_counts([path])
-    quiet(qtbot, window)
-    page = shown(qtbot, window)
+    explored.session.corpus.open_counts([path])
+    page = explored.turn_to("clean-up")
     assert page.empty.isVisible()
     assert "word counts, which have no documents" in page.empty.label.text()
-    window.session.corpus.add_text("A short text.\n")
-    settle(qtbot, window)
+    explored.session.corpus.add_text("A short text.\n")
+    explored.settle()
     assert page.nothing.isVisible()
     told = page.nothing.label.text()
     assert told.startswith("Nothing was found: no duplicates, near duplicates, blobs")
     assert told.endswith("control characters, markup, rare scripts, repeated lines."), "without a tokenizer nobody owns"
-    window.session.corpus.add_text("zorblax " * 50)
-    settle(qtbot, window)
+    explored.session.corpus.add_text("zorblax " * 50)
+    explored.settle()
     tick(qtbot, page, "repetition")
     assert not page.train.isEnabled()
     assert "has word counts" in page.train.toolTip()
     assert page.living.text() == "Train a tokenizer to see which tokens live from it."
 
 
-@at_window()
-def test_a_training_that_is_stopped_is_not_compared_and_the_text_stays_left_out(qtbot, window):
-    session, page = window.session, opened(qtbot, window)
+def test_a_training_that_is_stopped_is_not_compared_and_the_text_stays_left_out(qtbot, explored):
+    session, page = explored.session, opened(explored)
     tick(qtbot, page, "blobs")
     session.training.set_played(True)
     qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: session.training.current is not None and session.training.current.prepared)
     page.cancel_work()
-    settle(qtbot, window)
+    explored.settle()
     assert page.trouble.startswith("Training was stopped")
     assert session.corpus.left_out.rules == (("blobs", 64.0),)
     assert session.cleaning.outcome is None
 
 
-@at_window()
-def test_the_findings_are_written_as_a_table(qtbot, window, answers, tmp_path):
-    page = opened(qtbot, window)
-    answers.target = tmp_path / "findings.csv"
-    window.actions_by_id["save_explored_csv"].trigger()
-    quiet(qtbot, window)
-    rows = list(csv.reader(answers.target.read_text("utf-8").splitlines()))
-    assert rows[0] == ["rule", "documents", "lines", "bytes", "share", "tokens"]
-    assert [row[0] for row in rows[1:]] == column_texts(page.rows, RULE)
-    tick(qtbot, page, "repeated-lines")
-    settle(qtbot, window)
-    qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
-    settle(qtbot, window)
-    answers.target = tmp_path / "left.csv"
-    window.actions_by_id["save_left_out_csv"].trigger()
-    quiet(qtbot, window)
-    rows = list(csv.DictReader(answers.target.read_text("utf-8").splitlines()))
-    lines = [line for text in documents() for line in text.splitlines() if len(line) >= 20]
-    assert len(rows) == len(lines) - len(set(lines))
-    assert rows[0].items() >= {"source": "forum", "document": "2", "line": "2", "reason": "repeated-lines"}.items()
+def test_the_findings_are_written_as_a_table(explored):
+    page = opened(explored)
+    rows = explored.written()
+    assert list(rows[0]) == ["rule", "documents", "lines", "bytes", "share", "tokens"]
+    assert [row["rule"] for row in rows] == column_texts(page.rows, RULE)
 
 
+@pytest.mark.usefixtures("unstyled")
 @at_window()
-def test_with_little_room_findings_scroll_below_a_button_in_sight_and_large_text_fits_a_usual_screen(qtbot, window):
-    page = opened(qtbot, window)
+def test_with_little_room_findings_scroll_below_a_button_in_sight_and_large_text_fits_a_usual_screen(
+    qtbot, window, tmp_path
+):
+    window.actions_by_id["workspace_explore"].trigger()
+    explored = Explored(qtbot, window.session, window.explore, tmp_path)
+    page = opened(explored)
     window.resize(1440, 740)
-    settle(qtbot, window)
+    explored.settle()
     assert page.parentWidget().parentWidget().verticalScrollBar().maximum() == 0, "the page as a whole does not scroll"
     assert page.train.visibleRegion().boundingRect().height() == page.train.height()
     window.theme.set_text_size(26)
     qtbot.waitUntil(lambda: page.findings.verticalHeader().defaultSectionSize() == 52)
     window.resize(1440, 900)
-    settle(qtbot, window)
+    explored.settle()
     assert window.minimumSizeHint().height() <= 900
     assert page.findings.horizontalScrollBar().maximum() == 0, "no column is cut off"
 
@@ -316,12 +287,7 @@ def test_each_document_and_line_counts_once_in_the_sum():
         corpus = Corpus((Source.from_texts(texts[:3], "a"), Source.from_texts(texts[3:], "b")))
         findings = explore(corpus).findings()
         sizes = [len(source.data) for source in corpus.sources]
-        work = sum_work(findings, sizes)
-        try:
-            while True:
-                next(work)
-        except StopIteration as end:
-            total = end.value
+        total = finish(sum_work(findings, sizes))
         whole = {(s, d) for each in findings for s, d, line in _marks(each) if line < 0}
         lines = {(s, d, line) for each in findings for s, d, line in _marks(each) if line >= 0 and (s, d) not in whole}
         size = sum(len(text) for number, text in enumerate(texts) if (number // 3, number % 3) in whole) + sum(

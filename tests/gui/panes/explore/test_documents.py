@@ -12,29 +12,15 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QMenu
 
-from tests.gui.person import at_window, quiet, trained
+from tests.gui.panes.explore.conftest import Explored
+from tests.gui.person import at_window, quiet
 from tests.gui.tables import click, column_texts, titles
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.panes.explore import documents
 
-pytestmark = pytest.mark.usefixtures("unstyled")
 LINES = [f"line {number} " + "abc " * (number % 7) for number in range(200)]
-
-
-def explored(qtbot, window):
-    """Shows the workspace, and waits until the page lists what there is."""
-    window.actions_by_id["workspace_explore"].trigger()
-    page = window.explore.page
-    settle(qtbot, window)
-    return page
-
-
-def settle(qtbot, window):
-    page = window.explore.page
-    qtbot.wait(20)
-    qtbot.waitUntil(lambda: not page.busy and not window.session.jobs.running)
 
 
 def sort(qtbot, page, title: str) -> None:
@@ -54,50 +40,48 @@ def column(page, title: str) -> list[str]:
     return column_texts(page.rows, titles(page.rows).index(title))
 
 
-@at_window()
-def test_large_texts_that_are_one_document_are_divided_into_lines_by_a_click_that_is_undone(qtbot, window):
+def test_large_texts_that_are_one_document_are_divided_into_lines_by_a_click_that_is_undone(qtbot, explored):
     large = "\n".join(f"line {number} of a large text" for number in range(50_000))
-    window.session.corpus.add_text(large, "large.txt")
-    window.session.corpus.add_text("a short text", "short.txt")
-    page, pane = explored(qtbot, window), window.explore
+    explored.session.corpus.add_text(large, "large.txt")
+    explored.session.corpus.add_text("a short text", "short.txt")
+    page, pane = explored.turn_to("documents"), explored.pane
     assert page.rows.rowCount() == 2
     assert pane.divide.isVisible()
     assert pane.undivided.text() == "large.txt is one document."
     pane.divide.click()
     qtbot.waitUntil(lambda: page.rows.rowCount() == 50_001)
-    assert window.session.training.settings.documents == "line"
+    assert explored.session.training.settings.documents == "line"
     assert not pane.divide.isVisible()
-    window.actions_by_id["undo"].trigger()
+    explored.session.history.undo()
     qtbot.waitUntil(lambda: page.rows.rowCount() == 2)
     assert pane.divide.isVisible()
 
 
-@at_window()
-def test_every_document_has_a_row_which_a_title_sorts_the_worst_first_and_a_filter_keeps(qtbot, window):
-    window.session.corpus.add_text("\n".join(LINES))
-    window.session.corpus.set_documents("line")
-    quiet(qtbot, window)
-    page = explored(qtbot, window)
+def test_every_document_has_a_row_which_a_title_sorts_the_worst_first_and_a_filter_keeps(qtbot, explored):
+    explored.session.corpus.add_text("\n".join(LINES))
+    explored.session.corpus.set_documents("line")
+    explored.settle()
+    page = explored.turn_to("documents")
     QAbstractItemModelTester(page.rows, page.rows)
     sizes = [len(line) + 1 for line in LINES[:-1]] + [len(LINES[-1])]
     assert column(page, "Bytes") == [str(size) for size in sizes]
     assert column(page, "Document") == [str(number) for number in range(1, 201)]
     assert page.count.text() == "200 documents"
     sort(qtbot, page, "Bytes")
-    settle(qtbot, window)
+    explored.settle()
     assert column(page, "Bytes") == [str(size) for size in sorted(sizes, reverse=True)]
     longest = [number for number, size in enumerate(sizes, 1) if size == max(sizes)]
     assert column(page, "Document")[: len(longest)] == [str(number) for number in longest], "equal ones in their order"
     sort(qtbot, page, "Bytes")
-    settle(qtbot, window)
+    explored.settle()
     assert column(page, "Bytes") == [str(size) for size in sorted(sizes)]
     page._sort_by("place")
-    settle(qtbot, window)
+    explored.settle()
     assert column(page, "Document") == [str(number) for number in range(1, 201)]
 
     # A filter takes words and conditions, and says what is wrong.
     write(qtbot, page, "abc bytes>30")
-    settle(qtbot, window)
+    explored.settle()
     qtbot.waitUntil(lambda: page.rows.count() < 200)
     kept = [number for number, line in enumerate(LINES, 1) if len(line) + (number < 200) > 30]
     assert column(page, "Document") == [str(number) for number in kept]
@@ -115,29 +99,28 @@ def test_every_document_has_a_row_which_a_title_sorts_the_worst_first_and_a_filt
     qtbot.waitUntil(lambda: page.rows.count() == 200)
 
 
-@at_window()
-def test_enter_opens_a_document_in_the_text_pane_and_a_long_one_in_part(qtbot, window):
-    corpus = window.session.corpus
-    corpus.set_sources((Source.from_texts(["first\n", "é" * 900_000], "a.txt"),))
-    trained(qtbot, window, 258)
-    page = explored(qtbot, window)
+def test_enter_opens_a_document_and_a_double_click_a_long_one_in_part(qtbot, explored):
+    session, told = explored.session, []
+    session.jobs.told.connect(told.append)
+    session.corpus.set_sources((Source.from_texts(["first\n", "é" * 900_000], "a.txt"),))
+    page = explored.turn_to("documents")
     page.table_view.setFocus()
     page.table_view.setCurrentIndex(page.rows.index(0, 0))
     qtbot.keyClick(page.table_view, Qt.Key.Key_Return)
-    assert window.session.view.text == "first\n"
-    assert not window.text.visibleRegion().isEmpty()
+    assert session.view.text == "first\n"
     click(qtbot, page.table_view, 1, double=True)
-    assert set(window.session.view.text) == {"é"}
-    assert len(window.session.view.text) == 500_000
-    assert window.status.currentMessage() == "The document has 1.8 MB: 1.0 MB of it are shown."
-    quiet(qtbot, window)
+    assert session.view.text == "é" * 500_000
+    assert told == ["The document has 1.8 MB: 1.0 MB of it are shown."]
 
 
+@pytest.mark.usefixtures("unstyled")
 @at_window()
 def test_an_empty_corpus_and_word_counts_say_what_is_missing_and_the_chosen_source_limits_the_page(
     qtbot, tmp_path, window
 ):
-    page, corpus = explored(qtbot, window), window.session.corpus
+    window.actions_by_id["workspace_explore"].trigger()
+    explored = Explored(qtbot, window.session, window.explore, tmp_path)
+    page, corpus = explored.page, window.session.corpus
     assert page.empty.isVisible()
     assert page.empty.label.text().endswith("Open a text, drop one on the window, or choose a sample.")
     action = window.actions_by_id["save_explored_csv"]
@@ -146,54 +129,59 @@ def test_an_empty_corpus_and_word_counts_say_what_is_missing_and_the_chosen_sour
     counts = tmp_path / "counts.tsv"
     counts.write_text("the\t5\ncat\t3\n")
     corpus.open_counts([counts])
-    settle(qtbot, window)
+    explored.settle()
     assert "word counts, which have no documents" in page.empty.label.text()
     assert action.toolTip() == "Nothing is listed: open the Explore pane with a text."
     corpus.add_text("some text", "text.txt")
-    settle(qtbot, window)
+    explored.settle()
     assert column(page, "Source") == ["text.txt"]
     assert window.explore.limited.text().startswith("Not shown: counts.tsv")
     corpus.set_sources(())
     corpus.add_texts([("a.txt", "one two"), ("b.txt", "three"), ("c.txt", "four")])
-    settle(qtbot, window)
+    explored.settle()
     assert column(page, "Source") == ["a.txt", "b.txt", "c.txt"]
     assert not window.explore.unlimit.isVisible()
     click(qtbot, window.corpus.source_list, 1, 0)
-    settle(qtbot, window)
+    explored.settle()
     assert column(page, "Source") == ["b.txt"]
     assert window.explore.limited.text() == "Only b.txt."
     assert window.explore.unlimit.isVisible()
     qtbot.mouseClick(window.explore.unlimit, Qt.MouseButton.LeftButton)
-    settle(qtbot, window)
+    explored.settle()
     assert column(page, "Source") == ["a.txt", "b.txt", "c.txt"]
     click(qtbot, window.corpus.source_list, 2, 0)
-    settle(qtbot, window)
+    explored.settle()
     corpus.add_text("five", "d.txt")
-    settle(qtbot, window)
+    explored.settle()
     assert column(page, "Source") == ["c.txt"], "the limit stays while its source does"
     corpus.set_sources(corpus.sources[:1])
-    settle(qtbot, window)
+    explored.settle()
     assert column(page, "Source") == ["a.txt"]
     assert not window.explore.unlimit.isVisible()
 
 
+@pytest.mark.usefixtures("unstyled")
 @at_window()
 def test_rows_are_sorted_and_opened_by_their_menu_and_written_and_copied_as_listed(qtbot, tmp_path, window, answers):
     window.session.corpus.add_texts([("a.txt", "one two"), ("b.txt", '"three", four\n')])
-    page = explored(qtbot, window)
+    window.actions_by_id["workspace_explore"].trigger()
+    explored = Explored(qtbot, window.session, window.explore, tmp_path)
+    page = explored.page
+    explored.settle()
     page.table_view.setCurrentIndex(page.rows.index(0, 0))
     page.table_view.customContextMenuRequested.emit(QPoint(5, 5))
     menu = next(menu for menu in page.findChildren(QMenu) if menu.isVisible())
     by = next(entry.menu() for entry in menu.actions() if entry.menu() is not None)
     next(entry for entry in by.actions() if entry.text() == "Bytes").trigger()
-    settle(qtbot, window)
+    explored.settle()
     assert column(page, "Source") == ["b.txt", "a.txt"]
     menu.actions()[0].trigger()
     assert window.session.view.text == '"three", four\n'
+    assert not window.text.visibleRegion().isEmpty()
     menu.close()
     quiet(qtbot, window)
-    # In its own workspace.
-    page = explored(qtbot, window)
+    window.actions_by_id["workspace_explore"].trigger()  # in whose front the page is
+    explored.settle()
     answers.target = tmp_path / "documents.csv"
     qtbot.mouseClick(window.explore.save, Qt.MouseButton.LeftButton)
     quiet(qtbot, window)
@@ -209,13 +197,12 @@ def test_rows_are_sorted_and_opened_by_their_menu_and_written_and_copied_as_list
     assert copied == ["Source", "b.txt", "a.txt"]
 
 
-@at_window()
-def test_no_name_and_no_figure_of_a_large_document_is_cut_and_names_are_from_left_to_right(qtbot, window):
+def test_no_name_and_no_figure_of_a_large_document_is_cut_and_names_are_from_left_to_right(qtbot, explored):
     names = ["עברית of some length.txt", "日本語の長い長い文章の題名.txt", "b.txt"]
-    window.session.corpus.add_texts([(name, "one two") for name in names])
-    quiet(qtbot, window)
-    window.session.corpus.add_text("one\n" * 444_444, "large.txt")
-    page = explored(qtbot, window)
+    explored.session.corpus.add_texts([(name, "one two") for name in names])
+    explored.settle()
+    explored.session.corpus.add_text("one\n" * 444_444, "large.txt")
+    page = explored.turn_to("documents")
     assert column(page, "Source") == [*names, "large.txt"]
     width = max(map(page.table_view.fontMetrics().horizontalAdvance, names))
     assert page.table_view.columnWidth(0) > width
@@ -225,47 +212,42 @@ def test_no_name_and_no_figure_of_a_large_document_is_cut_and_names_are_from_lef
         assert page.table_view.columnWidth(at) >= needed, (title, page.table_view.columnWidth(at), needed)
 
 
-@at_window()
-def test_documents_of_a_data_set_of_several_files_say_which_it_is(qtbot, tmp_path, window, answers):
+def test_documents_of_a_data_set_of_several_files_say_which_it_is(qtbot, tmp_path, explored):
     for number in (1, 2):
         rows = "".join(f'{{"text": "row {row} of {number}"}}\n' for row in range(2))
         (tmp_path / f"part-{number}.jsonl").write_text(rows)
     data_set = Corpus.from_files([tmp_path]).sources
-    window.session.corpus.set_sources((*data_set, Source.from_texts(["alone"], "alone")))
-    page = explored(qtbot, window)
+    explored.session.corpus.set_sources((*data_set, Source.from_texts(["alone"], "alone")))
+    page = explored.turn_to("documents")
     assert column(page, "File") == [*["part-1.jsonl"] * 2, *["part-2.jsonl"] * 2, ""]
     assert column(page, "Document") == ["1", "2", "1", "2", "1"]
     sort(qtbot, page, "File")
-    settle(qtbot, window)
+    explored.settle()
     assert column(page, "File")[0] == ""
-    answers.target = tmp_path / "documents.csv"
-    qtbot.mouseClick(window.explore.save, Qt.MouseButton.LeftButton)
-    quiet(qtbot, window)
-    with answers.target.open(newline="", encoding="utf-8") as file:
-        written = [(row["File"], row["Document"]) for row in csv.DictReader(file)]
+    written = [(row["File"], row["Document"]) for row in explored.written()]
     parts = [(f"part-{number}.jsonl", str(row)) for number in (1, 2) for row in (1, 2)]
     assert written == [("", "1"), *parts]
 
 
-@at_window()
-def test_tokens_are_those_at_the_playhead_and_uses_those_of_the_chosen_token(qtbot, window):
+def test_tokens_are_those_at_the_playhead_and_uses_those_of_the_chosen_token(qtbot, explored):
     texts = ["the cat sat", "the the the", "naïve \U0001f600", ""]
-    window.session.corpus.set_sources((Source.from_texts(texts, "a.txt"),))
-    page = explored(qtbot, window)
+    explored.session.corpus.set_sources((Source.from_texts(texts, "a.txt"),))
+    page = explored.turn_to("documents")
     assert "Tokens" not in titles(page.rows)
     assert column(page, "Lines") == ["1", "1", "1", "0"]
     assert column(page, "Script") == ["Latin", "Latin", "Latin", "–"]
-    window.session.corpus.add_text("the cat sat on the mat " * 50)
-    run = trained(qtbot, window, 262)
-    settle(qtbot, window)
+    explored.session.corpus.add_text("the cat sat on the mat " * 50)
+    explored.train(*explored.session.corpus.sources, vocabulary_size=262)
+    run = explored.session.runs.active
+    explored.settle()
     for merges in (len(run), 2):
-        window.session.view.set_playhead(merges)
-        qtbot.wait(50)
-        settle(qtbot, window)
+        explored.session.view.set_playhead(merges)
+        qtbot.wait(20)
+        explored.settle()
         tokenizer = run.tokenizer.at(merges)
         token = tokenizer.encode("the")[0]
-        window.session.view.look_at(token)
-        settle(qtbot, window)
+        explored.session.view.look_at(token)
+        explored.settle()
         encoded = [tokenizer.encode(text) for text in texts]
         assert column(page, "Tokens")[:4] == [f"{len(ids):,}" for ids in encoded]
         sizes = [len(text.encode()) for text in texts]
@@ -280,12 +262,11 @@ def test_tokens_are_those_at_the_playhead_and_uses_those_of_the_chosen_token(qtb
         assert column(page, uses)[:4] == [str(ids.count(token)) for ids in encoded]
     write(qtbot, page, "uses>1")
     qtbot.waitUntil(lambda: page.rows.count() == 2)
-    window.session.view.look_at(None)
+    explored.session.view.look_at(None)
     qtbot.waitUntil(lambda: "Choose a token" in page.problem.text())
 
 
-@at_window()
-def test_work_is_cancelled_and_begins_again(qtbot, monkeypatch, window):
+def test_work_is_cancelled_and_begins_again(qtbot, monkeypatch, explored):
     is_stuck, found = [True], documents.documents_work
 
     def endless(exploration):
@@ -293,10 +274,9 @@ def test_work_is_cancelled_and_begins_again(qtbot, monkeypatch, window):
             yield Progress("reading", 1, 2)
         return (yield from found(exploration))
 
-    window.session.corpus.add_text("some text")
     monkeypatch.setattr(documents, "documents_work", endless)
-    window.actions_by_id["workspace_explore"].trigger()
-    page = window.explore.page
+    explored.session.corpus.add_text("some text")
+    page = explored.page
     qtbot.waitUntil(page.cancel.isVisible)
     qtbot.waitUntil(lambda: page.work.doing.text() == "Reading documents…")
     assert page.work.bar.value() == 500
@@ -305,20 +285,19 @@ def test_work_is_cancelled_and_begins_again(qtbot, monkeypatch, window):
     assert not page.cancel.isVisible()
     is_stuck.clear()
     qtbot.mouseClick(page.again, Qt.MouseButton.LeftButton)
-    settle(qtbot, window)
+    explored.settle()
     assert page.rows.count() == 1
     assert not page.problem.isVisible()
 
 
-@at_window()
-def test_very_many_documents_are_listed_and_sorted(qtbot, window):
+def test_very_many_documents_are_listed_and_sorted(qtbot, explored):
     ends = np.cumsum(np.arange(200_000) % 5)
     source = Source("many.txt", None, "utf-8", "", np.full(int(ends[-1]), ord("a"), np.uint8), ends.astype(np.int64))
-    window.session.corpus.set_sources((source,))
-    page = explored(qtbot, window)
+    explored.session.corpus.set_sources((source,))
+    page = explored.turn_to("documents")
     assert page.rows.count() == 200_000
     sort(qtbot, page, "Bytes")
-    settle(qtbot, window)
+    explored.settle()
     assert page.rows.index(0, titles(page.rows).index("Bytes")).data() == "4"
     page.table_view.selectAll()
     QApplication.processEvents()
