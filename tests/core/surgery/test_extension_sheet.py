@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokstudio import (
@@ -132,6 +132,7 @@ def start_of(pattern):
     return train(Corpus.from_text("ab abc é d ab"), TrainingConfig(vocabulary_size=260, pattern=pattern))
 
 
+@settings(max_examples=15)
 @given(
     st.lists(st.lists(st.text("abc d\né", min_size=1, max_size=30), min_size=20, max_size=30), min_size=1, max_size=3),
     st.sampled_from(["gpt2", "none", "cl100k_right"]),
@@ -155,6 +156,14 @@ def test_random_texts(texts, pattern, preparation, reference, more):
     sheet = extension_sheet(start, corpus, config, references, 0.3, sizes=sizes)
     check(sheet, start, corpus, config, references)
     assert sheet.rows[-1].added <= more
+
+
+def test_a_line_changes_with_the_first_new_part_of_a_token_also_where_that_is_the_right_one(old):
+    corpus = corpus_of([f"zxy,{'xy,' * 3}{number}" for number in range(40)])
+    references = {"a": "zxy\nz"}
+    sheet = extension_sheet(old, corpus, CONFIG, references, sizes=[1, 2, 3])
+    assert [row.changed_lines for row in sheet.rows] == [(1,)] * 3
+    check(sheet, old, corpus, CONFIG, references)
 
 
 @pytest.mark.parametrize("added", [1, 3, 25])
