@@ -44,7 +44,7 @@ def read_all(text: np.ndarray) -> None:
 def main() -> None:
     """Reads texts at both ends of the page."""
     page, chance = guarded(), random.Random(5)
-    for length in [*range(1, 200)] * 3:
+    for length in range(1, 200):
         data = "".join(chance.choices(PIECES, k=100)).encode()[:length]
         for place in (page[:length], page[len(page) - length :]):
             place[:] = np.frombuffer(data, np.uint8)
