@@ -12,20 +12,25 @@ from tests.core.hub.local_hub import Hub, Repository, local_hub
 from tokstudio import Corpus, Tokenizer, TrainingConfig, save, train
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tokenizer() -> Tokenizer:
     return train(Corpus.from_text("the cat sat on the mat. " * 20), TrainingConfig(vocabulary_size=280, pattern="gpt2"))
 
 
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> dict[str, bytes]:
+    """The files of the tokenizer, by their names."""
+    folder = save(tokenizer, tmp_path_factory.mktemp("tiny")).files[0].parent
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokenizer: Tokenizer) -> Iterator[Hub]:
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny: dict[str, bytes]) -> Iterator[Hub]:
     """The hub, with the repository `me/tiny`, and with empty caches."""
-    save(tokenizer, tmp_path / "tiny")
-    files = {file.name: file.read_bytes() for file in (tmp_path / "tiny").iterdir()}
     with local_hub(monkeypatch) as made:
         monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
         monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "encodings"))
-        made.repositories["me/tiny"] = Repository({**files, "model.bin": b"weights", "code.py": b"raise SystemExit"})
+        made.repositories["me/tiny"] = Repository({**tiny, "model.bin": b"weights", "code.py": b"raise SystemExit"})
         yield made
 
 
