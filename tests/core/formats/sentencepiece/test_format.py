@@ -29,6 +29,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.known_formats import tokenizer_files
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.saving import fit
+from tokstudio.core.formats.sentencepiece import reader
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet
 
@@ -225,9 +226,10 @@ def test_bytes_that_are_no_model_are_refused(tmp_path, content, words):
         load(put(tmp_path, content))
 
 
-def test_too_many_pieces_are_refused_before_they_are_made(tmp_path):
-    with pytest.raises(FormatError, match=r"^mine\.model: there are more than 1,048,576 pieces\.$"):
-        load(put(tmp_path, b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02" + b"\n\x03\n\x01a" * (1 << 20)))
+def test_too_many_pieces_are_refused_before_they_are_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(reader, "MOST_PIECES", 1000)
+    with pytest.raises(FormatError, match=r"^mine\.model: there are more than 1,000 pieces\.$"):
+        load(put(tmp_path, b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02" + b"\n\x03\n\x01a" * 1000))
     with put(tmp_path, small_model()).open("ab") as file:
         file.truncate((1 << 26) + 1)
     with pytest.raises(FormatError, match=r"^mine\.model: the file is too large: 67,108,865 bytes, and at most"):

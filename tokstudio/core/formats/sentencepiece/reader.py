@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _LARGEST = 1 << 26
-_MOST_PIECES = 1 << 20
+MOST_PIECES = 1 << 20
 _REPORTED = 1 << 14
 _PIECES = 1  # the number of the field
 _LENGTH = 2  # the type of a field that begins with its length
@@ -157,10 +157,10 @@ def _count_work(content: bytes, name: str) -> Work[None]:
         if at > len(content):
             raise FormatError(f"{name}: the file ends too early, in field {tag >> 3}.")
         pieces += tag >> 3 == _PIECES
-        if pieces > _MOST_PIECES:
-            raise FormatError(f"{name}: there are more than {_MOST_PIECES:,} pieces.")
+        if pieces > MOST_PIECES:
+            raise FormatError(f"{name}: there are more than {MOST_PIECES:,} pieces.")
         number += 1
-        if number > 2 * _MOST_PIECES:
+        if number > 2 * MOST_PIECES:
             raise _damaged(name)
         if number % _REPORTED == 0:
             yield Progress("reading", at, len(content))
