@@ -129,15 +129,14 @@ def test_a_file_truncated_at_any_length_is_refused(tmp_path, name):
             load(path.with_suffix(".tiktoken") if name == "ranks.json" else path, "none")
 
 
-@pytest.mark.parametrize("in_ascii", [True, False])
-def test_a_tokenizer_cut_anywhere_ends_too_early(tmp_path, in_ascii):
+def test_a_tokenizer_cut_anywhere_ends_too_early(tmp_path):
     file = settings_of(with_specials(merges=4))
     file |= {"extra": {"number": -1.5e-3, "yes": True, "list": [None, False, 12]}}
     file["added_tokens"] = file["added_tokens"][:1]
     kept = [*"aé\u0120\u0100\ud83d", *file["model"]["vocab"]][:9]
     file["model"]["vocab"] = {token: number for number, token in enumerate(kept) if token.isprintable()}
     file["model"]["merges"] = []
-    whole = json.dumps(file, ensure_ascii=in_ascii, indent=1).encode("utf-8", "replace")
+    whole = json.dumps(file, ensure_ascii=False, indent=1).replace("\u0100", "\\u0100").encode("utf-8", "replace")
     for length in range(len(whole)):
         give(tmp_path / "tokenizer.json", whole[:length])
         with pytest.raises(

@@ -15,7 +15,7 @@ import tiktoken
 import tokenizers
 
 from tokstudio import Tokenizer, load
-from tokstudio.core.formats.known_formats import tokenizer_files
+from tokstudio.core.formats.known_formats import FORMATS, tokenizer_files
 from tokstudio.core.formats.tiktoken.writer import written_regex
 from tokstudio.core.libraries.client import torture_text
 
@@ -29,7 +29,6 @@ MAIN = {
     "vocab.json": "vocab.json",
     "tiktoken": "tiktoken.model",
     "gpt2.tiktoken": "gpt2.tiktoken",
-    "tiktoken-tokenizer.model": "tokenizer.model",
     "spm.model": "tokenizer.model",
     "json": "tekken.json",
 }
@@ -47,10 +46,6 @@ PUBLISHED = {
     "gpt_neox.tokenizer.json": (50_277, {"<|endoftext|>": 0}),
     "kimi_k2.tiktoken": (163_587, {"<|im_end|>": 163_586}),
     "klonsuphap.vocab.json": (50_276, {}),
-    "llama3.tiktoken-tokenizer.model": (
-        128_256,
-        {"<|begin_of_text|>": 128_000, "<|eot_id|>": 128_009, "<|reserved_special_token_245|>": 128_255},
-    ),
     "mistral01.tokenizer.json": (32_000, {"<s>": 1}),
     "mistral03.spm.model": (32_768, {"<s>": 1}),
     "olmo2_dolma2.tokenizer.json": (100_278, {"<|endoftext|>": 100_257}),
@@ -138,14 +133,27 @@ def test_a_published_file_gives_the_ids_of_its_library(tmp_path, shared, name):
     for text in texts(shared):
         for allowed in ((), "all") if tokenizer.library != "sentencepiece" else ("all",):
             assert tokenizer.encode(text, allowed) == list(encode(text, allowed == "all")), (text[:40], allowed)
+    if name == "tekken_240718":
+        is_written_as_it_was(path, tokenizer)
+
+
+def is_written_as_it_was(path: Path, tokenizer: Tokenizer) -> None:
+    """A published `tekken.json` has entries that are not used, and spells bytes that are no character otherwise."""
+    theirs = json.loads(path.read_bytes())
+    ours = json.loads(b"".join(FORMATS["tekken"].contents(tokenizer)["tekken.json"]))
+    assert ours["config"]["pattern"] == theirs["config"]["pattern"]
+    used = theirs["config"]["default_vocab_size"] - theirs["config"]["default_num_special_tokens"]
+    assert ours["vocab"][0] == theirs["vocab"][0]
+    written, published = (
+        [(entry["rank"], entry["token_bytes"]) for entry in entries] for entries in (ours["vocab"], theirs["vocab"])
+    )
+    assert written == published[:used]
 
 
 @pytest.mark.shared_data
 def test_no_published_file_is_left_out(shared):
     there = {file.name.removesuffix(".xz") for file in (shared / "tokenizers" / "real").glob("*.xz")}
     beside = {f"{name.split('.')[0]}.{part}" for name in PUBLISHED for part in BESIDE.get(name.split(".", 1)[1], ())}
-    elsewhere = {
-        "lfs_pointer.tokenizer.json",
-        "llama3.tokenizer.json",
-    }  # the second is read in `common/test_any_order.py`
+    # The second and third are read in `common/test_any_order.py`.
+    elsewhere = {"lfs_pointer.tokenizer.json", "llama3.tokenizer.json", "llama3.tiktoken-tokenizer.model"}
     assert there - beside == {*PUBLISHED, *elsewhere}

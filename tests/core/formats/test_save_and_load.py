@@ -118,7 +118,7 @@ def test_closing_at_any_moment_leaves_everything_as_it_was(tmp_path, name, monke
     save(tokenizer.at(0), folder, name, accept_loss=True)
     old = {file.name: file.read_bytes() for file in folder.iterdir()}
     for moment in count(1):
-        work = save_work(tokenizer, folder, name, accept_loss=True, proof=None, sample=TEXT * 50)
+        work = save_work(tokenizer, folder, name, accept_loss=True, proof=None, sample=TEXT * 5)
         try:
             for _ in range(moment):
                 next(work)
