@@ -15,44 +15,77 @@ from tests.gui.tour.steps import CONTROL, LAST, SHIFT, begin, lit, press, tab_to
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.gui.session.training import training as training_module
 from tokstudio.gui.token_text.spelling import merge_sentence
+from tokstudio.gui.tour.stops import ENGLISH, JAPANESE
 from tokstudio.gui.window import status_bar
 
 
-@at_window()
-def test_the_card_follows_the_size_of_the_window_and_the_theme(qtbot, unstyled, window):
-    begin(qtbot, window, 2)
-    # At every stop it stands beside its place: the test below.
-    for at in range(2, 6):
-        if at in (3, 5):
-            window.actions_by_id["theme_dark" if at == 3 else "theme_light"].trigger()
-        # Each stop is reached in the size in which the stop before it was left.
-        for size in ((1440, 900), (1024, 640))[:: -1 if at % 2 else 1]:
-            window.resize(*size)
-            quiet(qtbot, window)
-            qtbot.waitUntil(lambda: window.tour.shade.size() == window.size())
-            qtbot.waitUntil(lambda: window.tour.shade.place == lit(window))
-            assert window.rect().contains(window.tour.card.geometry())
-            assert not window.tour.card.geometry().intersects(lit(window))
-        window.tour.card.next_button.click()
-
-
-@pytest.mark.parametrize("size", [(1440, 900), (1024, 640)])
-@at_window()
-def test_it_stays_in_one_place_where_it_covers_nothing(qtbot, window, size):
+def walked(qtbot, window, size, go_on):
+    """The places of the card in the whole tour, where it covers nothing; `go_on` leaves each stop."""
     window.resize(*size)
     begin(qtbot, window)
-    places = {window.tour.card.pos().toTuple()}
-    window.actions_by_id["train"].trigger()
-    qtbot.waitUntil(lambda: window.tour.at == 1)
-    quiet(qtbot, window)
+    places = set()
     while window.tour.running:
         qtbot.wait(1)
         quiet(qtbot, window)
         qtbot.waitUntil(lambda: window.tour.shade.place == lit(window))
         places.add(window.tour.card.pos().toTuple())
         assert not any(window.tour.card.geometry().intersects(one) for one in window.tour.shade.places)
-        window.tour.card.next_button.click()
-    assert len(places) == 1
+        at = window.tour.at
+        go_on(window.tour.card)
+        qtbot.waitUntil(lambda at=at: window.tour.at != at)
+    return places
+
+
+@at_window()
+def test_enter_goes_on_at_every_stop_space_and_focus_never_leave_and_the_card_stays_where_it_covers_nothing(
+    qtbot, window
+):
+    seen = []
+
+    def go_on(card):
+        at = window.tour.at
+        seen.append(at)
+        assert not card.leave_button.hasFocus()
+        if at == LAST:
+            card.next_button.click()
+            return
+        card.setFocus()
+        for _ in range(2):
+            press(window, Qt.Key.Key_Space)
+        assert window.tour.at == at
+        # Where the card offers a training, the first Enter is for that.
+        for _ in range(2):
+            if window.tour.at == at:
+                press(window, Qt.Key.Key_Enter)
+                qtbot.wait(1)
+                quiet(qtbot, window)
+                qtbot.wait(1)
+        assert window.tour.at == at + 1
+
+    assert len(walked(qtbot, window, (1440, 900), go_on)) == 1
+    assert seen == list(range(LAST + 1))
+
+
+@at_window()
+def test_it_stays_in_one_place_of_a_low_window_too_and_the_end_applies_all_merges_to_the_english_sentence(
+    qtbot, window
+):
+    view = window.session.view
+
+    def go_on(card):
+        if window.tour.at == LAST - 1:
+            view.set_playhead(100)
+            card.back_button.click()
+            card.next_button.click()
+            assert view.playhead == 744
+        if window.tour.at == LAST:
+            view.set_playhead(200)
+            view.set_text(JAPANESE)
+        card.next_button.click()
+
+    assert len(walked(qtbot, window, (1024, 640), go_on)) == 1
+    assert view.playhead == 744
+    assert view.text == ENGLISH
 
 
 @at_window()
@@ -132,73 +165,35 @@ def test_card_and_status_bar_count_the_loops_that_are_compiled_and_a_click_hides
     qtbot.waitUntil(lambda: status.label.text().startswith("“e” and space"))
 
 
-@at_window()
-def test_the_link_to_the_end_is_as_high_as_its_text_needs_and_focuses_no_button(qtbot, window):
-    begin(qtbot, window)
-    for larger in range(3):
-        if larger:
-            window.actions_by_id["text_larger"].trigger()
-        else:
-            window.actions_by_id["train"].trigger()
-        qtbot.waitUntil(window.status.skip.isVisible)
-        qtbot.wait(1)
-        assert window.status.skip.height() >= window.status.skip.sizeHint().height()
-        assert window.status.rect().contains(
-            window.status.skip.mapTo(window.status, window.status.skip.rect().bottomRight())
-        )
-    window.status.skip.setFocus()
-    window.status.skip.click()
-    qtbot.waitUntil(lambda: window.status.skip.isHidden())
-    quiet(qtbot, window)
-    assert not window.tour.card.leave_button.hasFocus()
-
-
-@at_window()
-def test_no_button_is_narrower_than_its_text_or_keeps_the_colour_of_a_pointer_that_is_elsewhere(qtbot, window):
-    begin(qtbot, window)
-    card = window.tour.card
-    # At 1024x640 the last stop had "Ɔpen a Text.." on its main button.
-    card.offer("Open a Text with a Long Name…", "Paste a Text that Was Copied", is_main=True)
-    card.stand_beside(QRect(290, 110, 360, 300), (), 100)
-    qtbot.waitUntil(lambda: all(button.width() >= button.sizeHint().width() for button in card.help_buttons))
-    card.offer("Open a Text…", "Paste a Text", is_main=True)
-    card.stand_beside(QRect(600, 110, 360, 300), (), 100)
-    qtbot.waitUntil(lambda: card.help_buttons[0].y() == card.help_buttons[1].y())
-    buttons = window.toolbar.train_button, window.tour.card.leave_button
-    for button in buttons:
-        button.setAttribute(Qt.WidgetAttribute.WA_UnderMouse)
-    window.actions_by_id["train"].trigger()
-    qtbot.waitUntil(lambda: window.tour.at == 1)
-    assert not buttons[0].underMouse()
-    buttons[1].setAttribute(Qt.WidgetAttribute.WA_UnderMouse)
-    buttons[1].click()
-    assert not buttons[1].underMouse()
-
-
-@at_window()
-def test_what_is_to_be_watched_is_light_as_well(qtbot, unstyled, window):
-    begin(qtbot, window, 1)
-    for at, watched in ((1, ("merges", "text")), (2, ("compression", "text")), (3, ("merges",))):
-        while window.tour.at < at:
-            window.tour.card.next_button.click()
-        quiet(qtbot, window)
-        for name in watched:
-            pane = getattr(window, name)
-            qtbot.waitUntil(lambda pane=pane: not covered(window, pane))
-            assert not window.tour.holds_back(pane)
-    assert covered(window, window.guide)
-
-
 def covered(window, pane) -> bool:
     """Whether the shade is over a pane."""
     return window.childAt(pane.mapTo(window, pane.rect().center())) is window.tour.shade
 
 
 @at_window()
-def test_the_card_leaves_in_sight_what_it_speaks_of(qtbot, window):
+def test_the_card_follows_size_and_theme_and_leaves_in_sight_what_it_speaks_of_and_what_is_to_be_watched(qtbot, window):
     reason = "no pair stood side by side more often"
     window.resize(1440, 870)
-    begin(qtbot, window, 2)
+    begin(qtbot, window, 1)
+    for at, watched in ((1, ("merges", "text")), (2, ("compression", "text")), (3, ("merges",))):
+        while window.tour.at < at:
+            window.tour.card.next_button.click()
+        # Each stop is reached in the size in which the stop before it was left.
+        for size in ((1440, 870), (1024, 640))[:: -1 if at % 2 else 1]:
+            window.resize(*size)
+            quiet(qtbot, window)
+            qtbot.waitUntil(lambda: window.tour.shade.size() == window.size())
+            qtbot.waitUntil(lambda: window.tour.shade.place == lit(window))
+            assert window.rect().contains(window.tour.card.geometry())
+            assert not window.tour.card.geometry().intersects(lit(window))
+        if at == 2:
+            window.actions_by_id["theme_dark"].trigger()
+        for name in watched:
+            pane = getattr(window, name)
+            qtbot.waitUntil(lambda pane=pane: not covered(window, pane))
+            assert not window.tour.holds_back(pane)
+    assert covered(window, window.guide)
+    window.tour.card.back_button.click()
     sentence = QRect(window.text.mapTo(window, QPoint()), window.text.size())
     for at in (2, 8):
         while window.tour.at < at:
@@ -226,6 +221,39 @@ def test_the_card_leaves_in_sight_what_it_speaks_of(qtbot, window):
         bar = next(one for one in bars if "Why" in map(one.tabText, range(one.count())) and one.isVisible())
         tabs = QRect(bar.mapTo(window, QPoint()), bar.size())
         assert size[1] < 870 or not window.tour.card.geometry().intersects(tabs), size
+
+
+@at_window()
+def test_the_link_to_the_end_is_as_high_as_its_text_and_no_button_is_too_narrow_or_keeps_focus_or_colour(qtbot, window):
+    begin(qtbot, window)
+    card, skip = window.tour.card, window.status.skip
+    # At 1024x640 the last stop had "Ɔpen a Text.." on its main button.
+    card.offer("Open a Text with a Long Name…", "Paste a Text that Was Copied", is_main=True)
+    card.stand_beside(QRect(290, 110, 360, 300), (), 100)
+    qtbot.waitUntil(lambda: all(button.width() >= button.sizeHint().width() for button in card.help_buttons))
+    card.offer("Open a Text…", "Paste a Text", is_main=True)
+    card.stand_beside(QRect(600, 110, 360, 300), (), 100)
+    qtbot.waitUntil(lambda: card.help_buttons[0].y() == card.help_buttons[1].y())
+    # Nor does a button keep the colour of a pointer that is elsewhere.
+    buttons = window.toolbar.train_button, card.leave_button
+    for button in buttons:
+        button.setAttribute(Qt.WidgetAttribute.WA_UnderMouse)
+    for name in ("train", "text_larger", "text_larger"):
+        window.actions_by_id[name].trigger()
+        qtbot.waitUntil(skip.isVisible)
+        qtbot.wait(1)
+        assert skip.height() >= skip.sizeHint().height()
+        assert window.status.rect().contains(skip.mapTo(window.status, skip.rect().bottomRight()))
+    assert window.tour.at == 1
+    assert not buttons[0].underMouse()
+    skip.setFocus()
+    skip.click()
+    qtbot.waitUntil(skip.isHidden)
+    quiet(qtbot, window)
+    assert not card.leave_button.hasFocus()
+    buttons[1].setAttribute(Qt.WidgetAttribute.WA_UnderMouse)
+    buttons[1].click()
+    assert not buttons[1].underMouse()
 
 
 @pytest.mark.parametrize("screen", [QSize(900, 640)], indirect=True)

@@ -13,8 +13,9 @@ from tests.gui.person import at_the_window, at_window, quiet
 from tests.gui.tour.steps import CONTROL, LAST, SHIFT, begin, lit, press, tab_to, told
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
 from tokstudio.gui.panes.compression.curves import has_other_corpus
+from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.training.training import Settings
-from tokstudio.gui.tour.stops import ENGLISH, JAPANESE, PRE_TOKENS, SETTINGS, STOPS
+from tokstudio.gui.tour.stops import JAPANESE, PRE_TOKENS, SETTINGS, STOPS
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
@@ -119,56 +120,30 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, window):
 
 
 @at_window()
-def test_enter_goes_on_at_every_stop_and_space_and_focus_never_leave(qtbot, window):
-    begin(qtbot, window)
-    seen = []
-    while window.tour.at < LAST:
-        at, card = window.tour.at, window.tour.card
-        seen.append(at)
-        card.setFocus()
-        for _ in range(2):
-            press(window, Qt.Key.Key_Space)
+def test_escape_leaves_at_every_stop_and_the_tour_continues_there(qtbot, window):
+    window.places.enter("learn")  # where the tour is: nothing is arranged anew
+    begin(qtbot, window, 1)
+    for at in range(1, LAST + 1):
         assert window.tour.at == at
-        # Where the card offers a training, the first Enter is for that.
-        for _ in range(2):
-            if window.tour.at == at:
-                press(window, Qt.Key.Key_Enter)
-                qtbot.wait(1)
-                quiet(qtbot, window)
-                qtbot.wait(1)
-        assert window.tour.at == at + 1
-        assert not window.tour.card.leave_button.hasFocus()
-    assert seen == list(range(LAST))
-
-
-def test_escape_leaves_at_every_stop_and_the_tour_continues_there(qtbot, monkeypatch):
-    def act(window, answers):
-        begin(qtbot, window, 1)
-        for at in range(1, LAST + 1):
-            assert window.tour.at == at
-            press(window, Qt.Key.Key_Escape)
-            assert not window.tour.running
-            assert not window.tour.shade.isVisible()
-            told = f"The tour stopped at {at + 1} of {LAST + 1}. Help > Continue the Tour goes on there."
-            assert window.notices.text.text() == told
-            qtbot.waitUntil(window.notices.isVisible)
-            if at % 2:
-                window.notices.act_button.click()
-            else:
-                window.actions_by_id["continue_tour"].trigger()
-            assert not window.notices.isVisible()
-            assert window.tour.card.title.text() == STOPS[at].title
-            window.tour.card.next_button.click()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-    def next_time(window, answers):
-        assert not window.actions_by_id["continue_tour"].isEnabled()
-        begin(qtbot, window)
         press(window, Qt.Key.Key_Escape)
         assert not window.tour.running
-
-    assert at_the_window(monkeypatch, next_time) == 0
+        assert not window.tour.shade.isVisible()
+        told = f"The tour stopped at {at + 1} of {LAST + 1}. Help > Continue the Tour goes on there."
+        assert window.notices.text.text() == told
+        qtbot.waitUntil(window.notices.isVisible)
+        if at % 2:
+            window.notices.act_button.click()
+        else:
+            window.actions_by_id["continue_tour"].trigger()
+        assert not window.notices.isVisible()
+        assert window.tour.card.title.text() == STOPS[at].title
+        window.tour.card.next_button.click()
+    # The next start has nothing to continue either.
+    assert Preferences(window.preferences.file).get("tour_stop", LAST) == 0
+    assert not window.actions_by_id["continue_tour"].isEnabled()
+    begin(qtbot, window)
+    press(window, Qt.Key.Key_Escape)
+    assert not window.tour.running
 
 
 def test_after_a_new_start_it_continues_once_the_tokenizer_is_trained_again(qtbot, monkeypatch):
@@ -236,8 +211,23 @@ def test_only_the_lit_place_and_the_card_are_reached_and_a_second_start_or_a_clo
 
 
 @at_window()
-def test_another_run_is_exchanged_for_that_of_the_tour(qtbot, window):
-    begin(qtbot, window, 2)
+def test_the_welcome_offers_the_tour_which_mends_an_undone_corpus_and_exchanges_another_run(qtbot, window):
+    offer = window.compression.welcome.findChildren(type(window.tour.card.next_button))
+    link = next(button for button in offer if button.text() == "Show Me")
+    qtbot.waitUntil(window.isActiveWindow)
+    qtbot.mouseClick(link, Qt.MouseButton.LeftButton)
+    assert window.tour.at == 0
+    assert QApplication.activeModalWidget() is None
+    window.actions_by_id["undo"].trigger()
+    told(qtbot, window, "The text or the settings are not those of the tour.")
+    window.tour.card.help_button.click()
+    told(qtbot, window, "A language model cannot read")
+    window.tour.card.next_button.click()
+    qtbot.waitUntil(lambda: window.tour.at == 1)
+    assert window.session.training.played
+    quiet(qtbot, window)
+    told(qtbot, window, "744 merges were made: with the 256 bytes from which all text is made")
+    window.tour.card.next_button.click()
     run = window.session.runs.active
     window.session.training.set_settings(Settings(300))
     window.actions_by_id["train"].trigger()
@@ -256,60 +246,16 @@ def test_another_run_is_exchanged_for_that_of_the_tour(qtbot, window):
     told(qtbot, window, "This stop needs a trained tokenizer.")
 
 
-@at_window()
-def test_the_welcome_offers_the_tour_and_undo_before_the_training_is_mended(qtbot, window):
-    offer = window.compression.welcome.findChildren(type(window.tour.card.next_button))
-    link = next(button for button in offer if button.text() == "Show Me")
-    qtbot.waitUntil(window.isActiveWindow)
-    qtbot.mouseClick(link, Qt.MouseButton.LeftButton)
-    assert window.tour.at == 0
-    assert QApplication.activeModalWidget() is None
-    window.actions_by_id["undo"].trigger()
-    told(qtbot, window, "The text or the settings are not those of the tour.")
-    window.tour.card.help_button.click()
-    told(qtbot, window, "A language model cannot read")
-    window.tour.card.next_button.click()
-    qtbot.waitUntil(lambda: window.tour.at == 1)
-    assert window.session.training.played
-    quiet(qtbot, window)
-    told(qtbot, window, "744 merges were made: with the 256 bytes from which all text is made")
-
-
 @at_window("{book}")
-def test_an_own_corpus_is_kept_if_the_person_wants(qtbot, book, window, answers):
-    qtbot.waitUntil(lambda: bool(window.session.corpus.sources))
-    answers.yes = False
-    window.actions_by_id["take_tour"].trigger()
-    assert answers.asked == ["The corpus (book.txt) will be replaced by the sample."]
-    assert not window.tour.running
-    assert window.session.corpus.sources[0].name == "book.txt"
-
-
-@at_window()
-def test_at_the_end_all_merges_are_applied_and_the_english_sentence_comes_back(qtbot, window):
-    view = window.session.view
-    begin(qtbot, window, LAST - 1)
-    view.set_playhead(100)
-    window.tour.card.back_button.click()
-    window.tour.card.next_button.click()
-    assert view.playhead == 744
-    window.tour.card.next_button.click()
-    view.set_playhead(200)
-    view.set_text(JAPANESE)
-    window.tour.card.next_button.click()
-    assert not window.tour.running
-    assert view.playhead == 744
-    assert view.text == ENGLISH
-
-
-@at_window("{book}")
-def test_what_it_has_changed_is_put_back_when_it_is_left_and_at_its_end(qtbot, book, window):
+def test_what_it_has_changed_is_put_back_when_it_is_left_and_at_its_end_and_a_second_tour_has_the_same_corpus(
+    qtbot, book, window
+):
     session, own = window.session, Settings(5000, pattern="whitespace", held_out=0.2)
     qtbot.waitUntil(lambda: bool(session.corpus.sources))
     session.training.set_settings(own)
     session.view.set_text("My own sentence.")
     before = session.corpus.sources
-    for leave in (1, 5, LAST):
+    for leave in (1, LAST):
         begin(qtbot, window, leave)
         assert session.training.settings == SETTINGS == Settings()
         assert session.corpus.sources != before
@@ -325,11 +271,26 @@ def test_what_it_has_changed_is_put_back_when_it_is_left_and_at_its_end(qtbot, b
         assert session.view.text == "My own sentence."
         assert window.places.workspace == "train"
         assert not session.training.played
+    first, second = session.runs.all
+    assert first.corpus.sources[0].data is not second.corpus.sources[0].data
+    assert not has_other_corpus(first, second, None)
+    session.training.set_settings(Settings(300))
+    window.actions_by_id["train"].trigger()
+    quiet(qtbot, window)
+    assert has_other_corpus(first, session.runs.active, None)
 
 
 @at_window("{book}")
-def test_the_last_stop_trains_on_another_text_alone(qtbot, book, tmp_path, window, answers):
+def test_an_own_corpus_is_replaced_only_if_the_person_wants_and_the_last_stop_trains_on_another_text_alone(
+    qtbot, book, tmp_path, window, answers
+):
     qtbot.waitUntil(lambda: bool(window.session.corpus.sources))
+    answers.yes = False
+    window.actions_by_id["take_tour"].trigger()
+    assert answers.asked == ["The corpus (book.txt) will be replaced by the sample."]
+    assert not window.tour.running
+    assert window.session.corpus.sources[0].name == "book.txt"
+    answers.yes = True
     begin(qtbot, window, LAST)
     session, card = window.session, window.tour.card
     answers.files = []
@@ -346,21 +307,6 @@ def test_the_last_stop_trains_on_another_text_alone(qtbot, book, tmp_path, windo
     assert [source.name for source in session.corpus.sources] == ["mine.txt"]
 
 
-@at_window()
-def test_a_second_tour_has_the_corpus_of_the_first(qtbot, window):
-    for _ in range(2):
-        begin(qtbot, window, 2)
-        press(window, Qt.Key.Key_Escape)
-    first, second = window.session.runs.all
-    assert first.corpus.sources[0].data is not second.corpus.sources[0].data
-    assert not has_other_corpus(first, second, None)
-    window.session.training.set_settings(Settings(300))
-    window.session.corpus.add_text("another text")
-    window.actions_by_id["train"].trigger()
-    quiet(qtbot, window)
-    assert has_other_corpus(first, window.session.runs.active, None)
-
-
 def drawn(window):
     """The runs whose curves are drawn."""
     active = window.session.runs.active
@@ -368,7 +314,7 @@ def drawn(window):
 
 
 @at_window()
-def test_only_curves_that_a_stop_speaks_of_are_drawn_and_all_after_it(qtbot, window):
+def test_only_curves_that_a_stop_speaks_of_are_drawn_and_closing_asks_only_for_runs_of_the_person(qtbot, window):
     session, card = window.session, window.tour.card
     session.corpus.add_text("an earlier text of my own " * 40)
     for size in (300, 310):
@@ -376,6 +322,8 @@ def test_only_curves_that_a_stop_speaks_of_are_drawn_and_all_after_it(qtbot, win
         window.actions_by_id["train"].trigger()
         quiet(qtbot, window)
     hidden, shown = session.runs.all
+    for run in session.runs.all:
+        run.note(exported=True)
     session.runs.show_curve(hidden, False)
     session.runs.activate(shown)
     begin(qtbot, window, 2)
@@ -398,23 +346,16 @@ def test_only_curves_that_a_stop_speaks_of_are_drawn_and_all_after_it(qtbot, win
     press(window, Qt.Key.Key_Escape)
     session.runs.activate(first)
     assert drawn(window) == [shown, first, second, third], "as before the tour"
-
-
-@at_window()
-def test_closing_asks_only_for_runs_that_the_tour_has_not_made_or_that_were_renamed(qtbot, window):
-    begin(qtbot, window, 5)
-    window.tour.card.help_button.click()
-    told(qtbot, window, "one below the other")
-    press(window, Qt.Key.Key_Escape)
-    first, second = window.session.runs.all
     assert first.unsaved
     assert window.projects._question(True) is None
-    window.session.history.rename_run(second, "Mine")
+    session.history.rename_run(second, "Mine")
     assert window.projects._question(True) == "Mine has not been saved or exported."
-    begin(qtbot, window, LAST)
+    window.actions_by_id["continue_tour"].trigger()
+    while window.tour.at < LAST:
+        card.next_button.click()
     QApplication.clipboard().setText("the cat sat on the mat and the rat sat on the cat. " * 60)
-    window.tour.card.help_buttons[1].click()
+    card.help_buttons[1].click()
     told(qtbot, window, "so the vocabulary size is")
     press(window, Qt.Key.Key_Escape)
-    own = window.session.runs.active
+    own = session.runs.active
     assert window.projects._question(True) == f"Mine and {own.name} have not been saved or exported."
