@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QTab
 from tests.gui.person import at_rest
 from tokstudio.gui.widgets import layouts
 from tokstudio.gui.widgets.controls import WholeLines
-from tokstudio.gui.widgets.labels import paragraph_label
+from tokstudio.gui.widgets.labels import Caption, paragraph_label
 from tokstudio.gui.widgets.layouts import TallBody, column, row
 
 WORDS = "The pair occurs more often than any other pair in the corpus, as it does in most texts. "
@@ -152,3 +152,16 @@ def lines(text: WholeLines) -> list[tuple[float, float]]:
         found += [(top + layout.lineAt(at).y(), layout.lineAt(at).height()) for at in range(layout.lineCount())]
         block = block.next()
     return found
+
+
+def test_a_caption_that_needs_more_lines_until_it_is_shortened_does_not_change_the_size_without_end(qtbot, show):
+    content, caption = QWidget(), Caption()
+    column(caption, QLabel("text"), parent=content)
+    caption.say(WORDS, ("4.1 kB of text",))
+    body = TallBody(content)
+    show(body, 459, 20)
+    for width in range(440, 480):
+        for height in (20, 60, 40, 30):
+            body.resize(width, height)
+            QApplication.processEvents()
+            assert content.width() == body.viewport().width()

@@ -212,6 +212,9 @@ class TallBody(QScrollArea):
                 self._keep_focus_visible()
             if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Resize):
                 self._later.start()
+            if event.type() == QEvent.Type.Resize:
+                # Qt would resize it again at once, without end where a shortened text needs more lines at other widths.
+                return False
         return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
