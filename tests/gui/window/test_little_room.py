@@ -373,29 +373,6 @@ def test_the_list_of_ids_is_below_the_tokens(qtbot, window):
         window.session.view.set_text("")
 
 
-@pytest.mark.parametrize("screen", [QSize(1024, 640)], indirect=True)
-@at_window("{book}")
-def test_large_text_widens_no_window_beyond_its_screen_and_small_text_gives_the_places_back(qtbot, screen, window):
-    trained(qtbot, window)
-    window.resize(screen)
-    settle(qtbot, window)
-    usual = tabs(window)
-    window.preferences.set("text_size", 20)
-    for workspace in ("learn", "train", "compare", "train"):
-        window.actions_by_id[f"workspace_{workspace}"].trigger()
-        with qtbot.waitSignal(window.theme.settled):
-            window.theme.set_text_size(21 if window.theme.text_size == 20 else 20)
-        settle(qtbot, window)
-        assert window.minimumSizeHint().width() <= 1024, workspace
-        assert window.size() == screen, workspace
-    assert tabs(window) != usual
-    with qtbot.waitSignal(window.theme.settled):
-        window.theme.set_text_size(13)
-    settle(qtbot, window)
-    qtbot.waitUntil(lambda: tabs(window) == usual)
-    assert window.size() == screen
-
-
 @at_window("{book}")
 def test_a_size_that_the_user_gives_the_window_while_the_text_changes_stays(qtbot, window):
     window.resize(1100, 760)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
     QLineEdit,
+    QTableView,
     QWidget,
 )
 
@@ -93,32 +94,17 @@ def widen_left(qtbot, window, by: int) -> None:
 
 
 @at_window()
-def test_a_rearranged_right_column_stays_at_every_height(qtbot, unstyled, window):
-    window.why.setFloating(True)
-    set_height(qtbot, window, 640)
-    assert tabs(window) == CENTRE
-    window.actions_by_id["reset_layout"].trigger()
-    qtbot.waitUntil(lambda: tabs(window) == LOW)
-    assert not window.text.visibleRegion().isEmpty()
-    window.arrange(window.arrangement())
-    settle(qtbot, window)
-    assert tabs(window) == LOW
-    window.why.setFloating(True)
-    set_height(qtbot, window, 900)
-    assert tabs(window) == CENTRE | {"Text Token"}
-
-
-@at_window()
-def test_only_the_right_column_is_split_when_a_low_window_becomes_high_whatever_is_closed(qtbot, unstyled, window):
+def test_only_a_right_column_that_was_not_rearranged_is_split_in_a_high_window_whatever_is_closed(
+    qtbot, unstyled, window
+):
     begin_high(qtbot, window)
     window.why.raise_()
     usual = places(window)
     assert "why" in usual
-    for _ in range(2):
-        set_height(qtbot, window, 660)
-        qtbot.waitUntil(lambda: tabs(window) == LOW)
-        set_height(qtbot, window, 900)
-        qtbot.waitUntil(lambda: tabs(window) == HIGH)
+    set_height(qtbot, window, 660)
+    qtbot.waitUntil(lambda: tabs(window) == LOW)
+    set_height(qtbot, window, 900)
+    qtbot.waitUntil(lambda: tabs(window) == HIGH)
     qtbot.waitUntil(lambda: places(window) == usual)
     set_height(qtbot, window, 660)
     qtbot.waitUntil(lambda: tabs(window) == LOW)
@@ -147,6 +133,20 @@ def test_only_the_right_column_is_split_when_a_low_window_becomes_high_whatever_
         assert pane.isHidden() is (changed != "corpus"), changed
     window.show_why()
     qtbot.waitUntil(lambda: tabs(window) == HIGH)
+    # A right column that the user has rearranged stays at every height.
+    window.why.setFloating(True)
+    set_height(qtbot, window, 640)
+    assert tabs(window) == CENTRE
+    window.actions_by_id["reset_layout"].trigger()
+    qtbot.waitUntil(lambda: tabs(window) == LOW)
+    assert not window.text.visibleRegion().isEmpty()
+    window.arrange(window.arrangement())
+    settle(qtbot, window)
+    assert tabs(window) == LOW
+    window.why.setFloating(True)
+    set_height(qtbot, window, 900)
+    assert tabs(window) == CENTRE | {"Text Token"}
+    window.reset_layout()
     window.resize(1440, 900)
     window.places.begin_runs()
     for workspace in ("train", "learn"):
@@ -161,14 +161,16 @@ def test_only_the_right_column_is_split_when_a_low_window_becomes_high_whatever_
         assert window.size() == QSize(1440, 900), workspace
 
 
-def test_a_layout_from_a_low_window_is_kept_in_a_high_one(qtbot, monkeypatch, unstyled):
+def test_a_layout_from_a_low_window_is_kept_in_a_high_one_without_the_maximised_pane(qtbot, monkeypatch, unstyled):
     def arrange(window, answers):
         begin_high(qtbot, window)
         put_below_configure(qtbot, window)
         set_height(qtbot, window, 660)
+        window.places.maximise(window.vocabulary)
 
     def look(window, answers):
         qtbot.waitUntil(lambda: tabs(window) == LOW)
+        assert not window.actions_by_id["maximise_pane"].isChecked()
         assert window.configure.y() < window.corpus.y()
         set_height(qtbot, window, 900)
         assert tabs(window) == HIGH
@@ -178,49 +180,6 @@ def test_a_layout_from_a_low_window_is_kept_in_a_high_one(qtbot, monkeypatch, un
 
     assert at_the_window(monkeypatch, arrange) == 0
     assert at_the_window(monkeypatch, look) == 0
-
-
-@at_window("{book}")
-def test_a_low_window_shows_five_sizes_and_a_notice_covers_no_table(qtbot, window):
-    trained(qtbot, window)
-    window.resize(1024, 640)
-    window.places.open(window.sizes)
-    qtbot.waitUntil(lambda: window.sizes.table.isVisible() and window.height() == 640)
-    settle(qtbot, window)
-    for table in (window.sizes.table, window.runs.table):
-        assert table.viewport().height() >= 5 * table.verticalHeader().defaultSectionSize()
-    assert window.height() == 640, "nor did anything that was said below a table make it higher"
-    window.actions_by_id["workspace_train"].trigger()
-    settle(qtbot, window)
-    before = {name: place for name, place in places(window).items()}
-    window.session.jobs.notify("Removed book.txt.", "Undo", lambda: None, lambda: True)
-    QApplication.processEvents()
-    assert window.notices.isVisible()
-    assert window.status.rect().contains(window.notices.geometry())
-    assert places(window) == before
-
-
-@at_window("{book}")
-def test_a_high_window_becomes_low_in_every_workspace_whatever_was_in_front(qtbot, window):
-    for size in (300, 320):
-        trained(qtbot, window, size)
-    for workspace in ("learn", "train", "explore", "compare"):
-        window.resize(1440, 900)
-        window.actions_by_id[f"workspace_{workspace}"].trigger()
-        quiet(qtbot, window)
-        places = [[pane, *window.tabifiedDockWidgets(pane)] for pane in window.panes if pane.seen]
-        for turn in range(max(map(len, places))):
-            window.resize(1440, 900)
-            settle(qtbot, window)
-            front = [place[turn % len(place)] for place in places]
-            for pane in front:
-                pane.raise_()
-            settle(qtbot, window)
-            assert all(pane.seen for pane in front), (workspace, turn)
-            for _ in range(2):  # as a border is dragged, a column of two places becomes one on the way
-                window.resize(1024, 640)
-                settle(qtbot, window)
-            assert window.size() == QSize(1024, 640), (workspace, [pane.objectName() for pane in front])
 
 
 @at_window()
@@ -240,7 +199,8 @@ def test_no_parts_of_a_page_of_explore_overlap_and_none_needs_more_than_640_pixe
             settle(qtbot, window)
             for one, other in itertools.combinations(placed(page), 2):
                 assert not shown_area(one).intersects(shown_area(other)), (page.titled, size, one, other)
-            for rule in range(page.rows.count() if page.titled == "Clean Up" else 0):
+            is_low = size.height() == 640
+            for rule in range(page.rows.count() if page.titled == "Clean Up" and is_low else 0):
                 page.findings.selectRow(rule)
                 settle(qtbot, window)
                 assert window.size() == size, rule
@@ -258,61 +218,98 @@ def shown_area(widget: QWidget) -> QRect:
     return QRect(widget.mapToGlobal(QPoint(0, 0)), widget.size())
 
 
-@at_window("{book}")
-def test_at_1024x640_every_pane_of_a_workspace_fits_and_the_guide_leaves_three_lines_of_text_and_five_rows(
-    qtbot, window
-):
-    for _ in range(2):
-        trained(qtbot, window)
+@pytest.fixture
+def long_name(tmp_path):
+    """A text whose file has a long name."""
+    name = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz (Entwurf für die zweite Lesung).txt"
+    (tmp_path / name).write_text("the cat sat on the mat. " * 60)
+    return tmp_path / name
+
+
+@at_window("{long_name}")
+def test_every_pane_fits_into_a_low_window_whatever_is_in_front_and_however_long_names_are(qtbot, long_name, window):
+    low = QSize(1024, 640)
+    for size in (300, 320):
+        window.session.runs.rename(trained(qtbot, window, size), long_name.name * 2)
     window.session.view.set_text("the cat sat on the rat. " * 20)
-    window.resize(1024, 640)
-    for workspace in ("learn", "train", "compare"):
+    for workspace in ("learn", "train", "explore", "compare"):
+        window.resize(1440, 900)
         window.actions_by_id[f"workspace_{workspace}"].trigger()
-        settle(qtbot, window)
+        quiet(qtbot, window)
+        shared = [[pane, *window.tabifiedDockWidgets(pane)] for pane in window.panes if pane.seen]
+        for turn in range(max(map(len, shared))):
+            window.resize(1440, 900)
+            settle(qtbot, window)
+            front = [place[turn % len(place)] for place in shared]
+            for pane in front:
+                pane.raise_()
+            settle(qtbot, window)
+            assert all(pane.seen for pane in front), (workspace, turn)
+            for _ in range(2):  # as a border is dragged, a column of two places becomes one on the way
+                window.resize(low)
+                settle(qtbot, window)
+            assert window.size() == low, (workspace, [pane.objectName() for pane in front])
+        if workspace == "explore":
+            continue
         for pane in window.places.panes:
             if not pane.isHidden():
                 pane.raise_()
                 QApplication.processEvents()
                 assert window.minimumSizeHint().height() <= 640, (workspace, pane.objectName())
-        assert window.size() == QSize(1024, 640)
+                if pane is window.sizes:
+                    settle(qtbot, window)
+                    assert rows_in_sight(pane.table) >= 5, "also with what is said below the table"
         window.actions_by_id["guide"].trigger()
         settle(qtbot, window)
         assert not window.guide.visibleRegion().isEmpty(), workspace
         if not window.text.visibleRegion().isEmpty():
             text = window.text.encode.input
             assert text.viewport().height() >= 3 * text.fontMetrics().lineSpacing(), workspace
-        tables = [pane.table for pane in (window.merges, window.vocabulary, window.runs)]
-        seen = [table for table in tables if not table.visibleRegion().isEmpty()]
-        for table in seen:
-            rows = table.viewport().height() // table.verticalHeader().defaultSectionSize()
-            assert rows >= 5, (workspace, table.accessibleName())
-        assert window.size() == QSize(1024, 640)
-
-
-@pytest.mark.parametrize("screen", [QSize(1024, 640)], indirect=True)
-@at_window()
-def test_long_names_of_files_widen_nothing(qtbot, tmp_path, screen, window):
-    name = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz (Entwurf für die zweite Lesung).txt"
-    (tmp_path / name).write_text("the cat sat on the mat. " * 60)
-    window.resize(1024, 640)
+        for table in (pane.table for pane in (window.merges, window.vocabulary, window.runs)):
+            assert table.visibleRegion().isEmpty() or rows_in_sight(table) >= 5, (workspace, table.accessibleName())
+        assert window.size() == low, workspace
+    window.actions_by_id["workspace_train"].trigger()
     settle(qtbot, window)
-    window.session.corpus.open_paths([tmp_path / name])
-    qtbot.waitUntil(lambda: bool(window.session.corpus.sources))
-    run = trained(qtbot, window)
-    window.session.runs.rename(run, name * 2)
-    for workspace in ("learn", "train", "compare"):
-        window.actions_by_id[f"workspace_{workspace}"].trigger()
-        settle(qtbot, window)
-        assert window.size() == QSize(1024, 640), workspace
+    before = places(window)
+    window.session.jobs.notify("Removed book.txt.", "Undo", lambda: None, lambda: True)
+    QApplication.processEvents()
+    assert window.notices.isVisible()
+    assert window.status.rect().contains(window.notices.geometry())
+    assert places(window) == before, "a notice covers no table"
+
+
+def rows_in_sight(table: QTableView) -> int:
+    return table.viewport().height() // table.verticalHeader().defaultSectionSize()
 
 
 @pytest.mark.parametrize("screen", [QSize(1024, 640)], indirect=True)
 @at_window("{book}")
-def test_with_the_largest_text_no_workspace_is_higher_than_a_low_screen_and_no_tab_is_cut(qtbot, screen, window):
+def test_large_text_widens_no_window_beyond_its_screen_and_cuts_no_tab_and_small_text_gives_the_places_back(
+    qtbot, screen, window
+):
     trained(qtbot, window, 270)
     window.resize(screen)
-    window.theme.set_text_size(26)
-    for workspace in ("learn", "train", "explore", "compare"):
+    settle(qtbot, window)
+    usual = tabs(window)
+
+    def enlarge(size):
+        with qtbot.waitSignal(window.theme.settled):
+            window.preferences.set("text_size", size)
+        settle(qtbot, window)
+
+    for workspace, size in (("learn", 20), ("compare", 0), ("train", 21)):
+        window.actions_by_id[f"workspace_{workspace}"].trigger()
+        if size:
+            enlarge(size)
+        settle(qtbot, window)
+        assert window.minimumSizeHint().width() <= 1024, workspace
+        assert window.size() == screen, workspace
+    assert tabs(window) != usual
+    enlarge(13)
+    qtbot.waitUntil(lambda: tabs(window) == usual)
+    assert window.size() == screen
+    enlarge(26)
+    for workspace in ("learn", "train", "compare", "explore"):
         window.actions_by_id[f"workspace_{workspace}"].trigger()
         settle(qtbot, window)
         qtbot.waitUntil(lambda: window.height() <= screen.height(), timeout=10_000)
@@ -321,9 +318,8 @@ def test_with_the_largest_text_no_workspace_is_higher_than_a_low_screen_and_no_t
         assert bars, workspace
         for bar in bars:
             assert bar.elideMode() == Qt.TextElideMode.ElideNone, workspace
-    window.show_workspace("explore")
-    tabs = window.explore.tabs
-    for page in range(tabs.count()):
-        tabs.setCurrentIndex(page)
+    pages = window.explore.tabs
+    for page in range(pages.count()):
+        pages.setCurrentIndex(page)
         settle(qtbot, window)
-        assert window.minimumSizeHint().width() <= screen.width(), tabs.tabText(page)
+        assert window.minimumSizeHint().width() <= screen.width(), pages.tabText(page)
