@@ -136,6 +136,15 @@ def tokenizer(trained, write):
     return str(write("tokenizer.json", trained))
 
 
+@pytest.fixture(scope="module")
+def dask():
+    """The option for a cluster of two workers in this process."""
+    from tests.cli.clusters import cluster_here
+
+    with cluster_here(2) as workers:
+        yield f"--dask {workers.scheduler_address}"
+
+
 @pytest.fixture
 def typed(monkeypatch):
     """Gives bytes to standard input."""

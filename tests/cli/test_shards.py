@@ -14,7 +14,6 @@ import sys
 import threading
 from pathlib import Path
 
-import distributed
 import numpy as np
 import pytest
 
@@ -203,14 +202,6 @@ def test_a_killed_command_is_continued_wherever_it_was(whole, tmp_path, run):
 
 
 # --- On a cluster -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def dask():
-    """The option for a cluster of two workers in this process."""
-    options = {"threads_per_worker": 1, "processes": False, "protocol": "tcp", "dashboard_address": ":0"}
-    with distributed.LocalCluster(n_workers=2, silence_logs=50, **options) as workers:
-        yield f"--dask {workers.scheduler_address}"
 
 
 def test_a_cluster_makes_the_same_files(whole, tmp_path, monkeypatch, run, dask):
