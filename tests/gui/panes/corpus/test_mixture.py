@@ -231,7 +231,9 @@ def test_equal_content_follows_the_bytes_of_parallel_texts_and_says_what_it_cann
     told = []
     window.session.jobs.told.connect(told.append)
     window.session.jobs.refused.connect(told.append)
+    corpus.set_sources(tuple(Source.from_texts(["a"], name) for name in ("one.txt", "de.txt")))
     assert not action.isEnabled()
+    assert "Fewer than two sources are in a language of the parallel texts" in action.statusTip() + action.toolTip()
     texts = (("de.txt", LATIN * 3), ("ru.txt", CYRILLIC), ("notes.txt", "x y z"), ("zh.txt", "我 们"))
     corpus.set_sources(tuple(Source.from_texts([text], name) for name, text in texts))
     corpus.set_weights(before := (1000, 1000, 500, 700))
@@ -259,15 +261,6 @@ def test_equal_content_follows_the_bytes_of_parallel_texts_and_says_what_it_cann
     fewer = f"Fewer than two sources are in a language of {tmp_path.name}"
     qtbot.waitUntil(lambda: any(fewer in text for text in told), timeout=PATIENCE)
     assert corpus.weights == before
-    quiet(qtbot, window)
-
-
-@at_window()
-def test_equal_content_is_grey_where_the_names_tell_no_language(qtbot, unstyled, window):
-    window.session.corpus.set_sources(tuple(Source.from_texts(["a"], name) for name in ("one.txt", "de.txt")))
-    action = window.actions_by_id["weights_by_content"]
-    assert not action.isEnabled()
-    assert "Fewer than two sources are in a language of the parallel texts" in action.statusTip() + action.toolTip()
     quiet(qtbot, window)
 
 

@@ -98,9 +98,10 @@ def test_a_page_with_a_picture_is_shown_once(qtbot, session, theme, actions, doc
     pane = GuidePane(session, theme, actions)
     dock(pane, *size)
     for page in read_pages():
-        pane.show_page(page.name)
-        QApplication.processEvents()
-        assert shown(pane).count("Try it.") == 1, page.name
+        if "![" in page.text:
+            pane.show_page(page.name)
+            QApplication.processEvents()
+            assert shown(pane).count("Try it.") == 1, page.name
     pane.show_page("bpe")
     pane.window().resize(size[0] + 60, size[1])
     QApplication.processEvents()
@@ -356,23 +357,26 @@ def test_a_narrow_pane_leaves_the_room_of_its_title_to_the_search(qtbot, pane):
         assert not pane.search.geometry().intersects(pane.back.geometry())
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (1024, 640)])
 @at_window()
-def test_enlarged_it_lists_its_pages_beside_the_text_which_is_in_the_middle_of_the_rest(qtbot, window, size):
+def test_enlarged_it_lists_its_pages_beside_the_text_which_is_in_the_middle_of_the_rest(qtbot, window):
     guide = window.guide
-    window.resize(*size)
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
     window.actions_by_id["workspace_learn"].trigger()
     qtbot.waitUntil(lambda: guide.choice.isVisible())
     assert not guide.contents.isVisible()
-    qtbot.mouseClick(guide.enlarge, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: guide.contents.isVisible() and guide.browser.x() > guide.contents.geometry().right())
-    assert not guide.choice.isVisible()
-    left = guide.browser.x() - guide.contents.geometry().right()
-    right = guide.width() - guide.browser.geometry().right()
-    assert abs(left - right) < 40
-    assert guide.browser.width() == guide.browser.maximumWidth()
+    for size in ((1440, 900), (1024, 640)):
+        window.resize(*size)
+        qtbot.mouseClick(guide.enlarge, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: guide.contents.isVisible() and guide.browser.x() > guide.contents.geometry().right())
+        assert not guide.choice.isVisible()
+        left = guide.browser.x() - guide.contents.geometry().right()
+        right = guide.width() - guide.browser.geometry().right()
+        assert abs(left - right) < 40, size
+        assert guide.browser.width() == guide.browser.maximumWidth(), size
+        if size == (1440, 900):
+            qtbot.mouseClick(guide.enlarge, Qt.MouseButton.LeftButton)
+            qtbot.waitUntil(lambda: guide.choice.isVisible() and not guide.contents.isVisible())
     assert guide.contents.currentItem().text() == "What a token is"
     at = guide.contents.findItems("Ties", Qt.MatchFlag.MatchExactly)[0]
     place = guide.contents.visualItemRect(at).center()
