@@ -101,7 +101,9 @@ def test_several_sources_are_chosen_by_mouse_and_keyboard_and_come_back_at_their
 
 
 @at_window("{books[0]}", "{books[1]}")
-def test_adding_clearing_and_reloading_are_undone_and_redone_with_keys(qtbot, books, window):
+def test_adding_clearing_and_reloading_are_undone_with_keys_and_a_message_goes_with_the_next_change(
+    qtbot, books, window
+):
     quiet(qtbot, window)
     first = window.session.corpus.sources
     books[0].write_text("something else")
@@ -125,13 +127,8 @@ def test_adding_clearing_and_reloading_are_undone_and_redone_with_keys(qtbot, bo
     press(qtbot, window, REDO)
     press(qtbot, window, ALSO_REDO)
     assert window.session.corpus.sources == second
-    quiet(qtbot, window)
 
-
-@at_window("{books[0]}")
-def test_a_message_about_a_removal_goes_when_something_else_is_changed_and_a_typed_field_keeps_the_focus(
-    qtbot, books, window
-):
+    # A message about a removal goes when something else is changed, and a typed field keeps the focus.
     quiet(qtbot, window)
     window.actions_by_id["clear_corpus"].trigger()
     qtbot.waitUntil(window.notices.isVisible)
@@ -287,9 +284,26 @@ def test_fields_of_text_have_their_own_undo_and_a_field_of_a_number_keeps_it_to_
 
 
 @at_window("{books[0]}")
-def test_a_deleted_run_comes_back_as_it_was_without_a_question(qtbot, books, window, answers):
-    session = window.session
-    runs = [trained(qtbot, window, size) for size in (280, 290, 300)]
+def test_a_deleted_run_comes_back_as_it_was_without_a_question_also_one_deleted_in_the_runs_pane(
+    qtbot, books, window, answers
+):
+    session, table = window.session, window.runs.table
+    run = trained(qtbot, window, 280)
+    window.runs.show()
+    window.runs.raise_()
+    qtbot.waitUntil(window.isActiveWindow)
+    table.setFocus()
+    qtbot.keyClick(table, Qt.Key.Key_Delete)
+    assert session.runs.all == []
+    press(qtbot, window, UNDO)
+    assert session.runs.all == [run]
+    table.model().setData(table.model().index(0, NAME), "Mine")
+    assert run.name == "Mine"
+    assert words(window, "undo") == "Undo Rename Run 1"
+    window.actions_by_id["undo"].trigger()
+    assert run.name == "Run 1"
+
+    runs = [run, *(trained(qtbot, window, size) for size in (290, 300))]
     second = runs[1]
     session.runs.activate(second)
     session.history.rename_run(second, " The one ")
@@ -334,25 +348,6 @@ def test_a_run_that_was_not_active_comes_back_so_and_is_let_go_of_with_its_entry
     session.history.clear()
     # The job of its training may not be deleted yet.
     qtbot.waitUntil(lambda: gc.collect() >= 0 and run() is None)
-
-
-@at_window("{books[0]}")
-def test_delete_and_rename_in_the_runs_pane_are_undone(qtbot, books, window):
-    session, table = window.session, window.runs.table
-    run = trained(qtbot, window)
-    window.runs.show()
-    window.runs.raise_()
-    qtbot.waitUntil(window.isActiveWindow)
-    table.setFocus()
-    qtbot.keyClick(table, Qt.Key.Key_Delete)
-    assert session.runs.all == []
-    press(qtbot, window, UNDO)
-    assert session.runs.all == [run]
-    table.model().setData(table.model().index(0, NAME), "Mine")
-    assert run.name == "Mine"
-    assert words(window, "undo") == "Undo Rename Run 1"
-    window.actions_by_id["undo"].trigger()
-    assert run.name == "Run 1"
 
 
 def test_a_run_stays_deleted_while_another_trains_and_the_reason_is_told(qtbot, session, make_run):

@@ -19,6 +19,8 @@ from tokstudio import Corpus, TrainingConfig, load, train
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.lint.lint import lint
 from tokstudio.gui.dialogs.checking.tokenizer import CheckTokenizerDialog
+from tokstudio.gui.dialogs.checking.trained_on import TrainedOnDialog
+from tokstudio.gui.dialogs.checking.training import CheckTrainingDialog, MakeExerciseDialog
 from tokstudio.gui.state.run import RunOrigin, StudioRun
 
 
@@ -41,7 +43,9 @@ def check(qtbot, dialog):
     qtbot.waitUntil(lambda: dialog.close_button.text() == "Close", timeout=60_000)
 
 
-def test_a_folder_is_checked_and_findings_are_read_with_the_keyboard(qtbot, dialog, answers, faulty):
+def test_findings_in_a_folder_are_read_with_the_keyboard_coloured_copied_and_saved_as_csv_or_json(
+    qtbot, dialog, theme, answers, faulty, tmp_path
+):
     assert not dialog.check_button.isEnabled()
     assert dialog.note.text() == "Choose a file or a folder, or train a tokenizer."
     assert "never run" in dialog.details.toPlainText()
@@ -58,13 +62,6 @@ def test_a_folder_is_checked_and_findings_are_read_with_the_keyboard(qtbot, dial
     qtbot.keyClick(dialog.table, Qt.Key.Key_Down)
     assert dialog.details.toPlainText().startswith("1 token looks special")
     assert "Rule looks-special" in dialog.details.toPlainText()
-
-
-def test_levels_and_examples_have_their_colours_and_findings_are_copied_and_saved_as_csv_or_json(
-    qtbot, dialog, theme, answers, faulty, tmp_path
-):
-    dialog.choose(faulty)
-    check(qtbot, dialog)
     colours = [dialog.model.index(row, 0).data(Qt.ItemDataRole.ForegroundRole) for row in range(3)]
     palette = theme.palette
     assert colours == [QColor(palette.error), QColor(palette.warning), QColor(palette.muted)]
@@ -157,10 +154,17 @@ def test_dropped_files_are_chosen_and_escape_cancels_before_it_closes(qtbot, ses
 
 
 @at_window()
-def test_the_menu_shows_it_once_and_does_not_block(unstyled, window):
-    window.actions_by_id["check_tokenizer"].trigger()
-    window.actions_by_id["check_tokenizer"].trigger()
-    (dialog,) = window.findChildren(CheckTokenizerDialog)
-    assert dialog.isVisible()
-    assert not dialog.isModal()
-    dialog.close()
+def test_the_menu_shows_each_dialog_of_the_kind_once_and_does_not_block(unstyled, window):
+    dialogs = {
+        "check_tokenizer": CheckTokenizerDialog,
+        "check_training": CheckTrainingDialog,
+        "make_exercise": MakeExerciseDialog,
+        "trained_on": TrainedOnDialog,
+    }
+    for name, kind in dialogs.items():
+        window.actions_by_id[name].trigger()
+        window.actions_by_id[name].trigger()
+        (dialog,) = window.findChildren(kind)
+        assert dialog.isVisible(), name
+        assert not dialog.isModal(), name
+        dialog.close()

@@ -11,7 +11,6 @@ from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.core.analysis.infer_mixture.test_inference import LANGUAGES, TRUE, mixed
-from tests.gui.person import at_window
 from tokstudio import Corpus, TrainingConfig, infer_mixture, train
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import percent_text
@@ -127,13 +126,3 @@ def test_escape_cancels_and_then_closes(qtbot, session, run, dialog, files, monk
     qtbot.waitUntil(lambda: not session.jobs.running)
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
-
-
-@at_window()
-def test_the_menu_shows_it_once(unstyled, window):
-    window.actions_by_id["trained_on"].trigger()
-    window.actions_by_id["trained_on"].trigger()
-    (dialog,) = window.findChildren(TrainedOnDialog)
-    assert dialog.isVisible()
-    assert not dialog.isModal()
-    dialog.close()

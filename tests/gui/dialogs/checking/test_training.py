@@ -12,7 +12,6 @@ from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.core.teaching.students import divided, recounting_student
-from tests.gui.person import at_window
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.teaching.exercise import TEXT
 from tokstudio.gui.dialogs.checking.training import CheckTrainingDialog, MakeExerciseDialog
@@ -180,14 +179,3 @@ def test_an_exercise_is_written(qtbot, show, answers, tmp_path):
     dialog.form.vocabulary_size.setValue(0)
     assert not dialog.write_button.isEnabled()
     assert dialog.note.text() == "Enter a vocabulary size."
-
-
-@at_window()
-def test_the_menu_shows_each_dialog_once_and_does_not_block(unstyled, window):
-    for name, kind in (("check_training", CheckTrainingDialog), ("make_exercise", MakeExerciseDialog)):
-        window.actions_by_id[name].trigger()
-        window.actions_by_id[name].trigger()
-        (dialog,) = window.findChildren(kind)
-        assert dialog.isVisible()
-        assert not dialog.isModal()
-        dialog.close()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,27 +17,23 @@ from tokstudio.core.base.progress import Progress
 from tokstudio.core.shards.dataset import encode_dataset_work
 from tokstudio.gui.dialogs.export import data_set
 from tokstudio.gui.dialogs.export.data_set import EncodeDialog, files_of
-from tokstudio.gui.window.main_window import MainWindow
 
-pytestmark = pytest.mark.usefixtures("unstyled")
 LINES = "".join(f"the cat {number} sat on the mat\n" for number in range(200))
 
 
-def dialog_of(qtbot, window: MainWindow) -> EncodeDialog:
-    """Chooses the action, and gives the dialog."""
-    window.actions_by_id["encode_data_set"].trigger()
-    (dialog,) = (found for found in window.findChildren(EncodeDialog) if found.isVisible())
-    qtbot.waitExposed(dialog)
-    return dialog
-
-
-def opened_and_trained(qtbot, window, folder: Path):
-    """A file of two hundred lines in the corpus, and a tokenizer of it."""
-    path = folder / "lines.txt"
+@pytest.fixture
+def dialog(qtbot, session, theme, preferences, answers, tmp_path, make_run) -> Iterator[EncodeDialog]:
+    """The dialog for a tokenizer of a file of two hundred lines."""
+    path = tmp_path / "lines.txt"
     path.write_text(LINES)
-    drop(window, path)
-    quiet(qtbot, window)
-    return path, trained(qtbot, window).tokenizer
+    session.corpus.open_paths([path])
+    qtbot.waitUntil(lambda: not session.jobs.running)
+    make_run(vocabulary_size=300)
+    made = EncodeDialog(session, theme, preferences, answers)
+    made.show()
+    qtbot.waitExposed(made)
+    yield made
+    made.close()
 
 
 def enter(qtbot, dialog: EncodeDialog, folder: Path, tokens: int) -> None:
@@ -52,10 +49,16 @@ def written(folder: Path) -> dict[str, bytes]:
 
 
 @at_window()
-def test_the_corpus_is_encoded_by_mouse_and_keyboard(qtbot, window, tmp_path):
+def test_the_corpus_is_encoded_by_mouse_and_keyboard(qtbot, unstyled, window, tmp_path):
     assert not window.actions_by_id["encode_data_set"].isEnabled()
-    path, tokenizer = opened_and_trained(qtbot, window, tmp_path)
-    dialog = dialog_of(qtbot, window)
+    path = tmp_path / "lines.txt"
+    path.write_text(LINES)
+    drop(window, path)
+    quiet(qtbot, window)
+    tokenizer = trained(qtbot, window).tokenizer
+    window.actions_by_id["encode_data_set"].trigger()
+    (dialog,) = window.findChildren(EncodeDialog)
+    qtbot.waitExposed(dialog)
     assert dialog.given.text() == "1 file: lines.txt"
     enter(qtbot, dialog, tmp_path / "out", 500)
     parquet = dialog.formats["parquet"]
@@ -81,9 +84,8 @@ def test_the_corpus_is_encoded_by_mouse_and_keyboard(qtbot, window, tmp_path):
     qtbot.waitUntil(lambda: not [one for one in window.findChildren(EncodeDialog) if one.isVisible()])
 
 
-@at_window()
-def test_an_encoding_is_cancelled_and_goes_on(qtbot, window, tmp_path, monkeypatch):
-    path, tokenizer = opened_and_trained(qtbot, window, tmp_path)
+def test_an_encoding_is_cancelled_and_goes_on(qtbot, session, dialog, tmp_path, monkeypatch):
+    path, tokenizer = tmp_path / "lines.txt", session.runs.active.tokenizer
     out = tmp_path / "out"
 
     def until_second_shard(*arguments, **options):
@@ -96,7 +98,6 @@ def test_an_encoding_is_cancelled_and_goes_on(qtbot, window, tmp_path, monkeypat
 
     other = tmp_path / "other.txt"
     other.write_text(LINES.upper())
-    dialog = dialog_of(qtbot, window)
     dialog._files = [path, other]
     dialog.text.setCurrentIndex(1)
     dialog.documents.setCurrentIndex(1)
@@ -111,33 +112,29 @@ def test_an_encoding_is_cancelled_and_goes_on(qtbot, window, tmp_path, monkeypat
         assert not dialog.folder.isEnabled()
         qtbot.keyClick(dialog, Qt.Key.Key_Escape)
         assert dialog.note.text() == "Cancelled. out: its complete shards stay, and Encode goes on after them."
-        quiet(qtbot, window)
+        qtbot.waitUntil(lambda: not session.jobs.running)
     assert 2 <= len(list(out.glob("*.ends.npy"))) < 10
     dialog.encode_button.click()
     qtbot.waitUntil(lambda: not dialog.is_busy, timeout=60_000)
     assert "of which were there" in dialog.note.text()
     encode_dataset([path, other], tokenizer, tmp_path / "whole", shard_tokens=400, documents="line")
     assert written(out) == written(tmp_path / "whole")
-    dialog.reject()
 
 
-@at_window()
-def test_what_is_encoded_is_the_corpus_as_it_is_then(qtbot, window, tmp_path):
-    path, tokenizer = opened_and_trained(qtbot, window, tmp_path)
-    dialog = dialog_of(qtbot, window)
+def test_what_is_encoded_is_the_corpus_as_it_is_then(qtbot, session, dialog, tmp_path):
+    path, tokenizer = tmp_path / "lines.txt", session.runs.active.tokenizer
     other = tmp_path / "other.txt"
     other.write_text(LINES.upper())
-    drop(window, other)
+    session.corpus.open_paths([other])
     qtbot.waitUntil(lambda: dialog.given.text() == "2 files: lines.txt, other.txt")
     enter(qtbot, dialog, tmp_path / "out", 100_000)
     dialog.encode_button.click()
     qtbot.waitUntil(lambda: "Encoded 2 documents" in dialog.note.text(), timeout=60_000)
     encode_dataset([path, other], tokenizer, tmp_path / "whole", shard_tokens=100_000)
     assert written(tmp_path / "out") == written(tmp_path / "whole")
-    window.session.corpus.remove_sources([0, 1])
+    session.corpus.remove_sources([0, 1])
     qtbot.waitUntil(lambda: dialog.given.text() == "The corpus has no text.")
     assert not dialog.encode_button.isEnabled()
-    dialog.reject()
 
 
 def test_a_corpus_that_its_files_do_not_give_again_is_not_encoded(tmp_path):

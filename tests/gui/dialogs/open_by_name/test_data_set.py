@@ -21,18 +21,23 @@ from tokstudio.gui.window.main_window import MainWindow
 pytestmark = pytest.mark.usefixtures("unstyled")
 
 
+@pytest.fixture(scope="module")
+def files() -> dict[str, bytes]:
+    """Those of the data set."""
+    shards = {f"data/deu/train-{number}.parquet": parquet(texts(3_000, number), 300) for number in range(3)}
+    other = {"data/deu/test-0.parquet": parquet(["test"]), "data/fra/train-0.parquet": parquet(["un", "deux"])}
+    return {"README.md": card("deu", "fra"), **shards, **other}
+
+
 @pytest.fixture
-def hub(tmp_path, monkeypatch) -> Iterator[Hub]:
+def hub(tmp_path, monkeypatch, files) -> Iterator[Hub]:
     """A hub with the data set `me/set`, and with empty caches."""
     folder = tmp_path / "cache" / "tokstudio"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("tokstudio.core.hub.kept_texts.cache_folder", lambda: folder)
     with local_hub(monkeypatch) as made:
         monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
-        shards = {f"data/deu/train-{number}.parquet": parquet(texts(3_000, number), 300) for number in range(3)}
-        other = {"data/deu/test-0.parquet": parquet(["test"]), "data/fra/train-0.parquet": parquet(["un", "deux"])}
-        files = {"README.md": card("deu", "fra"), **shards, **other}
-        made.repositories["datasets/me/set"] = Repository(files, gated=True)
+        made.repositories["datasets/me/set"] = Repository(dict(files), gated=True)
         yield made
 
 

@@ -61,7 +61,9 @@ def runs(qtbot, window: MainWindow, count: int) -> None:
 
 
 @at_window()
-def test_the_dialog_opens_runs_by_name_or_says_why_not(qtbot, hub, tokenizer, tmp_path, window):
+def test_the_dialog_opens_runs_by_name_or_says_why_not_and_recent_files_open_them_without_a_network(
+    qtbot, hub, tokenizer, tmp_path, window
+):
     hub.repositories["me/gated"] = Repository({"tokenizer.json": b"{}"}, refusal=(401, "GatedRepo"))
     hub.repositories["me/tiny"].revisions = ("main", "v1")
     hub.repositories["me/pair"] = Repository(files_of(tokenizer, tmp_path / "pair", "gpt2"))
@@ -106,6 +108,13 @@ def test_the_dialog_opens_runs_by_name_or_says_why_not(qtbot, hub, tokenizer, tm
     asked()[0].accept_button.click()
     runs(qtbot, window, 2)
     assert window.session.runs.active.name == "pair"
+    hub.status = 503
+    window.recent.menu.aboutToShow.emit()
+    entry = next(entry for entry in window.recent.menu.actions() if entry.text() == "hf:me/tiny")
+    entry.trigger()
+    runs(qtbot, window, 3)
+    assert window.session.runs.active.name.startswith("tiny")
+    assert "this is the copy in the cache" in window.status.currentMessage()
 
 
 def dropped(window: MainWindow, links: list[str], text: str = "") -> bool:
@@ -190,21 +199,6 @@ def test_a_name_is_an_argument_of_the_window_and_what_is_none_is_refused_in_a_se
     assert len(told) == 1
     assert told[0].startswith('"hf:gpt2" is not a repository of the Hugging Face Hub: write its owner and its name')
     assert not any("gpt2" in asked for asked in hub.asked)
-
-
-@at_window()
-def test_the_recent_files_list_the_name_and_open_it_without_a_network(qtbot, hub, window):
-    dialog = dialog_of(qtbot, window)
-    dialog.name.setText("me/tiny@main")
-    dialog.open_button.click()
-    runs(qtbot, window, 1)
-    hub.status = 503
-    window.recent.menu.aboutToShow.emit()
-    window.recent.menu.actions()[0].trigger()
-    runs(qtbot, window, 2)
-    assert window.recent.menu.actions()[0].text() == "hf:me/tiny@main"
-    assert window.session.runs.active.name.startswith("tiny")
-    assert "this is the copy in the cache" in window.status.currentMessage()
 
 
 @at_window()
