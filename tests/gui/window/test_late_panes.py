@@ -53,6 +53,8 @@ def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, mo
 
     def act(window, _) -> None:
         assert (made(window) == EVERY) is (how == "at once")
+        # Some are made in a turn of their own.
+        assert window.make_some() is (how == "later")
         settle(qtbot, window)
         look = {("first", "window"): window.grab().toImage()}
         for name in (LEARN, *WORKSPACES, LEARN, "with a run"):
@@ -129,6 +131,7 @@ def test_what_was_chosen_before_holds_for_them(qtbot, monkeypatch, unstyled):
 
     def look(window, _) -> None:
         assert made(window) != EVERY
+        assert [window.make_some() for _ in range(4)] == [True, True, True, False]
         assert window.sizes.model_width.value() == 768
         assert not window.configure.more.isHidden()
         texts = {menu.title(): menu for menu in window.menuBar().findChildren(main_window.Menu)}

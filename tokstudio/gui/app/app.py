@@ -234,11 +234,15 @@ class Studio(QObject):
     def _load_modules(self, names: Sequence[str]) -> None:
         """Loads what is needed next, one at a time, and then goes on."""
         importlib.import_module(names[0])
-        load_others = partial(self._load_modules, names[1:]) if names[1:] else self._begin_unasked
+        load_others = partial(self._load_modules, names[1:]) if names[1:] else self._make_panes
         QTimer.singleShot(0, self.window, load_others)
 
+    def _make_panes(self) -> None:
+        """Makes what is not shown yet, some panes at a time, and then goes on."""
+        QTimer.singleShot(0, self.window, self._make_panes if self.window.make_some() else self._begin_unasked)
+
     def _begin_unasked(self) -> None:
-        """Makes what is not shown yet, and begins what nobody has asked for."""
+        """Places what is not shown yet, and begins what nobody has asked for."""
         self.window.make_rest()
         gc.freeze()
         self.session.jobs.start(self._look_for_limits, self._tell_limits, quiet=True)

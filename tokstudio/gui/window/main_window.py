@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer, QUrl, SignalInstance
 from PySide6.QtGui import (
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
 _HOW_BACK = "Press Esc, or double-click the title again, to show the other panes."
 _SIZE = QSize(1440, 900)
 _GUTTER = 8
+_AT_ONCE = 4  # late panes, so that the window answers in between
 _AROUND = QSize(2 * _GUTTER, 48)  # the part of the screen that the title bar and borders need
 # By object name, in the order of the menu and of Tab.
 _PANES = ("corpus", "configure", "compression", "distribution", "compare", "explore")
@@ -89,8 +91,30 @@ LATE_MODULES = tuple(f"tokstudio.gui.panes.{name}" for name in _LATE)
 _AnyPane = TypeVar("_AnyPane", bound=Pane)
 
 
+def _late(name: str) -> Any:  # noqa: ANN401  each attribute names its type
+    """A pane of the window that is made when it is asked for, or soon after the start."""
+
+    def pane(window: MainWindow) -> Pane:
+        window.make_rest()
+        return window._made[name]
+
+    return property(pane)
+
+
 class MainWindow(QMainWindow):
     """One window on a session."""
+
+    corpus: CorpusPane = _late("corpus")
+    configure: ConfigurePane = _late("configure")
+    distribution: DistributionPane = _late("distribution")
+    compare: ComparePane = _late("compare")
+    explore: ExplorePane = _late("explore")
+    merges: MergesPane = _late("merges")
+    vocabulary: VocabularyPane = _late("vocabulary")
+    runs: RunsPane = _late("runs")
+    sizes: SizesPane = _late("sizes")
+    token: TokenPane = _late("token")
+    why: WhyPane = _late("why")
 
     def __init__(
         self, session: Session, theme: Theme, preferences: Preferences, choosers: Choosers | None = None
@@ -126,7 +150,9 @@ class MainWindow(QMainWindow):
             self.commands,
         )
         self.actions_by_id = build_actions(self._actions, theme, self)
-        self._made: dict[str, Pane] = {}  # the panes so far
+        self._made: dict[str, Pane] = {}  # the panes that are placed
+        self._others: Iterator[Pane] | None = self._make_others()  # makes those that the start leaves out
+        self._late: list[Pane] = []  # of those, what is made and not placed yet
         with theme.sheet_at_end():
             self._make_panes()
         self.status = StatusLine(session, theme)
@@ -297,7 +323,9 @@ class MainWindow(QMainWindow):
         self.text = self._added(TextPane(*self._parts))
         self.guide = self._added(GuidePane(*self._parts))
         if last_workspace(self.preferences) != LEARN:
-            self._make_others()
+            for pane in self._make_others():
+                self._added(pane)
+            self._others = None
         for name in filter(self._made.__contains__, _PANES):
             # Before the style sheet is applied: it would be computed again for a pane that gets its parent later.
             self._made[name].setParent(self)
@@ -306,7 +334,7 @@ class MainWindow(QMainWindow):
     def _parts(self) -> tuple[Session, Theme, dict[str, QAction]]:
         return self.session, self.theme, self.actions_by_id
 
-    def _make_others(self) -> None:
+    def _make_others(self) -> Iterator[Pane]:
         """Makes the panes that Learn shows only with a run, or never: they take a quarter of the time of a start."""
         from tokstudio.gui.panes.compare.pane import ComparePane
         from tokstudio.gui.panes.configure.pane import ConfigurePane
@@ -321,47 +349,61 @@ class MainWindow(QMainWindow):
         from tokstudio.gui.panes.why.pane import WhyPane
 
         get, keep = self.preferences.get, partial(partial, self.preferences.set)
-        self._corpus = self._added(CorpusPane(*self._parts))
-        self._corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
-        self._corpus.problems.wholeAsked.connect(self.opening.importing.keep_whole)
-        self._corpus.problems.textAsked.connect(self.opening.importing.read_as_text)
-        self._configure = self._added(ConfigurePane(*self._parts))
-        self._distribution = self._added(DistributionPane(*self._parts))
-        self._distribution.lengthsChosen.connect(self._list_lengths)
-        self._compare = self._added(ComparePane(*self._parts))
-        self._explore = self._added(ExplorePane(*self._parts))
-        self._merges = self._added(MergesPane(*self._parts))
-        self._token = self._added(TokenPane(*self._parts))
-        self._why = self._added(WhyPane(*self._parts))
-        self._vocabulary = self._added(VocabularyPane(*self._parts))
-        self._vocabulary.table.set_choices(get("token_columns", ""))
-        self._vocabulary.table.columnsChosen.connect(keep("token_columns"))
-        self._runs = self._added(RunsPane(*self._parts))
-        self._runs.table.set_choices(get("run_columns", ""))
-        self._runs.table.columnsChosen.connect(keep("run_columns"))
-        self._runs.deleteAsked.connect(self.commands.delete)
-        self._sizes = self._added(SizesPane(*self._parts))
-        self._sizes.set_model(get("model_width", MODEL_WIDTH), get("model_tied", True))
-        self._sizes.widthChosen.connect(keep("model_width"))
-        self._sizes.tiedChosen.connect(keep("model_tied"))
+        corpus = CorpusPane(*self._parts)
+        corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
+        corpus.problems.wholeAsked.connect(self.opening.importing.keep_whole)
+        corpus.problems.textAsked.connect(self.opening.importing.read_as_text)
+        yield corpus
+        yield ConfigurePane(*self._parts)
+        distribution = DistributionPane(*self._parts)
+        distribution.lengthsChosen.connect(self._list_lengths)
+        yield distribution
+        yield ComparePane(*self._parts)
+        yield ExplorePane(*self._parts)
+        yield MergesPane(*self._parts)
+        yield TokenPane(*self._parts)
+        yield WhyPane(*self._parts)
+        vocabulary = VocabularyPane(*self._parts)
+        vocabulary.table.set_choices(get("token_columns", ""))
+        vocabulary.table.columnsChosen.connect(keep("token_columns"))
+        yield vocabulary
+        runs = RunsPane(*self._parts)
+        runs.table.set_choices(get("run_columns", ""))
+        runs.table.columnsChosen.connect(keep("run_columns"))
+        runs.deleteAsked.connect(self.commands.delete)
+        yield runs
+        sizes = SizesPane(*self._parts)
+        sizes.set_model(get("model_width", MODEL_WIDTH), get("model_tied", True))
+        sizes.widthChosen.connect(keep("model_width"))
+        sizes.tiedChosen.connect(keep("model_tied"))
+        yield sizes
+
+    def make_some(self, number: int | None = _AT_ONCE) -> bool:
+        """Makes some of the panes that the start has left out, or all; False where there is none to make."""
+        if self._others is None or len(self._made) + len(self._late) == len(_PANES):
+            return False
+        with self.theme.sheet_at_end():
+            for pane in islice(self._others, number):
+                pane.setParent(self)
+                self._late.append(pane)
+        return True
 
     def make_rest(self) -> None:
-        """Makes the panes that the start has left out.
+        """Makes and places the panes that the start has left out.
 
         It is done before anything goes on: some do work for others, or keep what they were told.
         """
-        if self._made.keys() >= set(_PANES):
+        if self._others is None:
             return
-        there = set(self._made)
-        with self.theme.sheet_at_end():
-            self._make_others()
-            late = [self._made[name] for name in _PANES if name not in there]
-            for pane in late:
-                pane.setParent(self)
-        for pane in late:
+        self.make_some(None)
+        self._others = None
+        for pane in self._late:
+            self._added(pane)
+        for pane in self._late:
             self._place(pane)
         self.places.complete()
-        self._put_in_tab_order(late)
+        self._put_in_tab_order(self._late)
+        self._late.clear()
 
     def _put_in_tab_order(self, late: Collection[Pane]) -> None:
         """Lets Tab go through the panes in their order, though some were made after others."""
@@ -387,74 +429,6 @@ class MainWindow(QMainWindow):
     def _place(self, pane: Pane) -> None:
         self.places.add(pane)
         self.headers.add(pane)
-
-    # ---- the panes that may be made after the start
-
-    @property
-    def corpus(self) -> CorpusPane:
-        """The sources."""
-        self.make_rest()
-        return self._corpus
-
-    @property
-    def configure(self) -> ConfigurePane:
-        """The settings of the training."""
-        self.make_rest()
-        return self._configure
-
-    @property
-    def distribution(self) -> DistributionPane:
-        """The lengths and uses of tokens."""
-        self.make_rest()
-        return self._distribution
-
-    @property
-    def compare(self) -> ComparePane:
-        """The comparison of tokenizers."""
-        self.make_rest()
-        return self._compare
-
-    @property
-    def explore(self) -> ExplorePane:
-        """The pages on the corpus."""
-        self.make_rest()
-        return self._explore
-
-    @property
-    def merges(self) -> MergesPane:
-        """The table of merges."""
-        self.make_rest()
-        return self._merges
-
-    @property
-    def vocabulary(self) -> VocabularyPane:
-        """The table of tokens."""
-        self.make_rest()
-        return self._vocabulary
-
-    @property
-    def runs(self) -> RunsPane:
-        """The table of tokenizers."""
-        self.make_rest()
-        return self._runs
-
-    @property
-    def sizes(self) -> SizesPane:
-        """The answers to *How Large?*."""
-        self.make_rest()
-        return self._sizes
-
-    @property
-    def token(self) -> TokenPane:
-        """The token that was chosen."""
-        self.make_rest()
-        return self._token
-
-    @property
-    def why(self) -> WhyPane:
-        """The reason of a merge."""
-        self.make_rest()
-        return self._why
 
     @property
     def panes(self) -> tuple[Pane, ...]:
