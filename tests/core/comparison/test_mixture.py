@@ -13,7 +13,7 @@ from tokstudio import Corpus, MixtureGoal, TrainingConfig, compare, mixture_for,
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import resource
-from tokstudio.core.comparison.mixture import MixtureSearch
+from tokstudio.core.comparison.mixture import MixtureSearch, _best_step
 from tokstudio.core.comparison.mixture_goal import ALL_TRIED, MET, NO_NEARER, STOPPED
 from tokstudio.core.comparison.parallel_set import open_parallel_work
 from tokstudio.core.pretokenization import count_words
@@ -118,6 +118,20 @@ def test_a_goal_that_no_weights_meet_gives_the_nearest(texts, parallel):
     few = mixture_for(texts, config, goal, parallel, most_trainings=4)
     assert (few.ended, few.path[-1].weights) == (ALL_TRIED, found.path[3].weights)
     assert few.told.startswith("Not met in 4 trainings. ")
+
+
+def test_a_step_is_as_good_as_the_best_of_a_grid():
+    chance = np.random.default_rng(5)
+    places = np.stack(np.meshgrid(*[np.linspace(0, 1, 41)] * 2), axis=-1).reshape(-1, 2)
+    for number in range(12):
+        values, changes = chance.normal(0.2, 0.2, 1 + number % 4), chance.normal(0, 0.3, (1 + number % 4, 2))
+        low, high = -chance.random(2), chance.random(2)
+        best = (values + (low + places * (high - low)) @ changes.T).max(axis=1).min()
+        step = _best_step(values, changes, low, high)
+        assert step is not None
+        assert (low - 1e-9 <= step).all()
+        assert (step <= high + 1e-9).all()
+        assert (values + changes @ step).max() <= max(best, -0.002) + 0.001
 
 
 def test_stop_keeps_the_best_so_far(texts, parallel):

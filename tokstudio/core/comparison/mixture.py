@@ -353,17 +353,21 @@ def _step_below(
     Projected gradient of the squares of what is above, with Nesterov's momentum.
     """
     step = ahead = np.zeros(len(low))
-    length, momentum = 1 / max(float((changes * changes).sum()), 1e-12), 1.0
+    length, momentum, tolerance = 1 / max(float((changes * changes).sum()), 1e-12), 1.0, _LEAST_GAIN / 2
     for _ in range(_ROUNDS):
         # Sums, not products of matrices, which may depend on the number of threads.
         above = np.maximum(values + (changes * ahead).sum(axis=1) - level, 0)
         if not above.any():
             return ahead
-        after = np.clip(ahead - length * (changes * above[:, np.newaxis]).sum(axis=0), low, high)
+        slope = (changes * above[:, np.newaxis]).sum(axis=0)
+        # Where no step brings this sum of the values below, none brings all of them there.
+        if (above * (values - level - tolerance)).sum() + np.minimum(slope * low, slope * high).sum() > 0:
+            return None
+        after = np.clip(ahead - length * slope, low, high)
         following = (1 + math.sqrt(1 + 4 * momentum * momentum)) / 2
         ahead = np.clip(after + (momentum - 1) / following * (after - step), low, high)
         step, momentum = after, following
-    return step if np.all(values + (changes * step).sum(axis=1) <= level + _LEAST_GAIN / 2) else None
+    return step if np.all(values + (changes * step).sum(axis=1) <= level + tolerance) else None
 
 
 def _base(parallel: ParallelSet, asked: str | None) -> int:
