@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 from tests.core.formats.file_mutants import mutant_of_bytes, mutant_of_lines
 from tests.core.new_content import give
-from tests.core.texts import patient
 from tests.times import TIMES
 from tokstudio import Corpus, FormatError
 from tokstudio.core.base.progress import finish
@@ -180,7 +179,6 @@ def test_what_looks_like_something_else_is_read_as_merges(data, merges):
     assert read_merges(data)[0] == merges
 
 
-@patient
 @given(st.lists(st.sampled_from([b"ab", b" a", b"  ", b"\n\n", b"\xc3\xa9", b"\xa0b", b"a b"]), min_size=1, max_size=6))
 def test_tokens_with_spaces_are_divided_where_their_parts_are_known(words):
     made: list[tuple[bytes, bytes]] = []
