@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import io
 import json
-import random
 from functools import cache
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -17,14 +17,15 @@ WORDS = ("der", "die", "Haus", "Bäume", "läuft", "und", "日本", "приве�
 @cache
 def _pool() -> list[str]:
     """Words of which a packer finds few again: drawn from them, a text is made in a tenth of the time."""
-    chance = random.Random(0)
-    return [f"{chance.choice(WORDS)}{chance.randrange(10**6)}" for _ in range(60_000)]
+    chance = np.random.default_rng(0)
+    kinds, numbers = chance.integers(len(WORDS), size=60_000), chance.integers(10**6, size=60_000)
+    return [f"{WORDS[kind]}{number}" for kind, number in zip(kinds.tolist(), numbers.tolist(), strict=True)]
 
 
 def texts(number: int, seed: int, words: int = 20) -> list[str]:
     """Documents that differ."""
-    drawn = random.Random(seed).choices(_pool(), k=number * words)
-    return [" ".join(drawn[row * words : (row + 1) * words]) + f" {seed}-{row}" for row in range(number)]
+    word, drawn = _pool().__getitem__, np.random.default_rng(seed).integers(60_000, size=(number, words))
+    return [" ".join(map(word, row)) + f" {seed}-{at}" for at, row in enumerate(drawn.tolist())]
 
 
 def parquet(documents: list[str], group: int = 500, **columns: list[object]) -> bytes:

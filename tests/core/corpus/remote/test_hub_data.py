@@ -56,12 +56,12 @@ def test_all_of_a_configuration_is_the_text_of_its_files(hub: Hub, tmp_path: Pat
 
 
 def test_a_sample_is_from_many_places_the_same_again_and_offline(hub: Hub, no_pauses: None, monkeypatch):
-    shards = [texts(600, seed) for seed in range(80)]
-    put(hub, {f"train-{number:02}.parquet": parquet(shard, 200) for number, shard in enumerate(shards)})
+    shards = [texts(300, seed) for seed in range(80)]
+    put(hub, {f"train-{number:02}.parquet": parquet(shard, 100) for number, shard in enumerate(shards)})
     every = {document: number for number, shard in enumerate(shards) for document in shard}
-    corpus = Corpus.from_files(NAME, sample_bytes=800_000, seed=3)
+    corpus = Corpus.from_files(NAME, sample_bytes=400_000, seed=3)
     taken = documents_of(corpus)
-    assert 740_000 <= corpus.bytes <= 800_000
+    assert 370_000 <= corpus.bytes <= 400_000
     assert len(set(taken)) == len(taken)
     assert len({every[document] for document in taken}) >= 10, "in the order of the files it would be six"
     origin = corpus.sources[0].origin
@@ -69,16 +69,16 @@ def test_a_sample_is_from_many_places_the_same_again_and_offline(hub: Hub, no_pa
     assert len(origin.pieces) <= 64
     assert {piece.unit for piece in origin.pieces} == {"row groups"}
     assert corpus.sources[0].note.startswith("sample (seed 3) of ")
-    other = Corpus.from_files(NAME, sample_bytes=800_000, seed=4)
+    other = Corpus.from_files(NAME, sample_bytes=400_000, seed=4)
     assert documents_of(other) != taken
     hub.status = 503
-    offline = Corpus.from_files(NAME, sample_bytes=800_000, seed=3)
+    offline = Corpus.from_files(NAME, sample_bytes=400_000, seed=3)
     assert documents_of(offline) == taken
     assert "this is the copy in the cache" in offline.sources[0].note
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert documents_of(Corpus.from_files(NAME, sample_bytes=800_000, seed=3)) == taken
+    assert documents_of(Corpus.from_files(NAME, sample_bytes=400_000, seed=3)) == taken
     hub.asked.clear()
-    pinned = Corpus.from_files(f"{NAME}@{COMMIT}", sample_bytes=800_000, seed=3)
+    pinned = Corpus.from_files(f"{NAME}@{COMMIT}", sample_bytes=400_000, seed=3)
     assert documents_of(pinned) == taken
     assert hub.asked == [], "a commit that is in the cache needs no network"
 
