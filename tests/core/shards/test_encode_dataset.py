@@ -77,7 +77,7 @@ def files(write, tmp_path) -> list[Path]:
 
 
 ALL = [*TEXTS[:120], "one line\n", "and another\n", *TEXTS[120:250], "a text\n", "of an archive", *TEXTS[250:]]
-OPTIONS = {"end_token": True, "shard_tokens": 300, "formats": KINDS, "documents": "line"}
+OPTIONS = {"end_token": True, "shard_tokens": 1_000, "formats": KINDS, "documents": "line"}
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -117,7 +117,7 @@ def assert_holds(folder, shards, kind="<u2"):
 
 
 def test_the_shards_are_those_of_a_slow_loop(tokenizer, files, tmp_path):
-    made = encode_dataset(files, tokenizer, tmp_path / "out", **OPTIONS)
+    made = encode_dataset(files, tokenizer, tmp_path / "out", **OPTIONS | {"shard_tokens": 300})
     shards = expected(tokenizer, ALL, 300)
     assert_holds(tmp_path / "out", shards)
     assert len(made.shards) == len(shards) > 5
@@ -149,12 +149,11 @@ def test_every_format_and_compression_gives_the_same_documents(tokenizer, write,
 def test_threads_and_sizes_of_groups_change_nothing(tokenizer, files, tmp_path, monkeypatch):
     encode_dataset(files, tokenizer, tmp_path / "one", threads=1, **OPTIONS)
     wanted = tree(tmp_path / "one")
-    for chunk in (1, 200, 100_000):
+    for chunk, threads in ((1, 5), (200, 1), (200, 5), (100_000, 5)):
         monkeypatch.setattr(encoding, "CHUNK", chunk)
-        for threads in (1, 5):
-            out = tmp_path / f"{chunk} {threads}"
-            encode_dataset(files, tokenizer, out, threads=threads, **OPTIONS)
-            assert tree(out) == wanted
+        out = tmp_path / f"{chunk} {threads}"
+        encode_dataset(files, tokenizer, out, threads=threads, **OPTIONS)
+        assert tree(out) == wanted
     # Parquet's groups of rows follow from the documents, too.
     monkeypatch.setattr(writing, "ROW_GROUP", 20)
     trees = []
@@ -190,7 +189,7 @@ def test_an_ended_call_is_continued_wherever_it_ended(tokenizer, files, tmp_path
     encode_dataset(files, tokenizer, tmp_path / "whole", **OPTIONS)
     wanted = tree(tmp_path / "whole")
     monkeypatch.setattr(encoding, "CHUNK", 300)
-    settings = EncodingSettings(tokenizer, True, 300, KINDS, documents="line")
+    settings = EncodingSettings(tokenizer, True, 1_000, KINDS, documents="line")
     shards_before, steps = set[int](), 20
     while True:
         out = tmp_path / f"after {steps}"
@@ -213,7 +212,7 @@ def test_an_ended_call_is_continued_wherever_it_ended(tokenizer, files, tmp_path
 def test_many_small_shards_share_manifests_and_a_kill_between_leaves_those_that_are_listed(
     tokenizer, write, tmp_path, monkeypatch, held_back
 ):
-    path = write("a.txt", b"one line\n" * 120)
+    path = write("a.txt", b"one line\n" * 60)
     encode_dataset(path, tokenizer, tmp_path / "whole", shard_tokens=1, documents="line")
     wanted = tree(tmp_path / "whole")
     written, to_bytes = list[int](), Manifest.to_bytes
@@ -226,18 +225,18 @@ def test_many_small_shards_share_manifests_and_a_kill_between_leaves_those_that_
     monkeypatch.setattr(writing, "PART", 2)
     monkeypatch.setattr(writing, "HELD_BACK", held_back)
     settings = EncodingSettings(tokenizer, False, 1, ("npy",), documents="line")
-    for most in (160, 100_000):
+    for most in (80, 100_000):
         work = encode_dataset_work([path], settings, tmp_path / "out")
         ended = sum(1 for _ in islice(work, most)) == most
         work.close()
         left, listed = tree(tmp_path / "out"), manifest(tmp_path / "out")["shards"]
         assert len(left) == 1 + 2 * len(listed)
-        assert ended == (len(listed) < 120)
+        assert ended == (len(listed) < 60)
     assert tree(tmp_path / "out") == wanted
-    assert max(written) == 120
-    assert (len(written) > 80) == (held_back == 1)
-    if held_back > 120:
-        assert sum(written) < 10 * 120
+    assert max(written) == 60
+    assert (len(written) > 40) == (held_back == 1)
+    if held_back > 60:
+        assert sum(written) < 10 * 60
 
 
 def test_what_is_complete_is_not_encoded_again(tokenizer, files, tmp_path, monkeypatch):
@@ -274,7 +273,7 @@ def test_a_folder_of_something_else_is_refused_and_left(tokenizer, files, tmp_pa
         assert tree(out) == before
 
     refused("^out: its shards are of another tokenizer: choose another folder, or remove", by=other)
-    refused("its shards were made with shard_tokens 300, not 200", shard_tokens=200)
+    refused("its shards were made with shard_tokens 1000, not 200", shard_tokens=200)
     refused("its shards were made with end_token", end_token=False)
     refused("its shards were made with reading", reading=Reading(least_characters=2))
     refused('of other files, or these have changed since: the first is "e.tar"', given=files[:-1])
@@ -413,7 +412,7 @@ def test_rows_of_another_type_are_dropped_and_said(tokenizer, write, tmp_path):
 
 def test_a_full_disk_is_said_and_the_next_call_goes_on(tokenizer, files, tmp_path, monkeypatch):
     encode_dataset(files, tokenizer, tmp_path / "whole", **OPTIONS)
-    out, left = tmp_path / "out", 2_500
+    out, left = tmp_path / "out", 12_000
 
     class Disk(writing.ArrayFile):
         def add(self, numbers):
