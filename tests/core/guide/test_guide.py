@@ -3,10 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import ast
 import json
 import re
+from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 from typing import get_args
 
 import pytest
@@ -235,11 +237,20 @@ FOLDER = resource("guide/pictures")
 LABELS: dict[str, list[str]] = json.loads((FOLDER / "labels.json").read_text(encoding="utf-8"))
 
 
+def texts_in(value: object) -> Iterator[str]:
+    """The strings among the constants of compiled code."""
+    match value:
+        case str():
+            yield value
+        case CodeType(co_consts=inner) | (tuple() | frozenset() as inner):
+            for each in inner:
+                yield from texts_in(each)
+
+
 def texts_of_the_program() -> set[str]:
-    files = Path(tokstudio.__file__).parent.rglob("*.py")
-    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
-    texts = (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    return {text.replace("&", "") for text in texts}
+    files = map(str, Path(tokstudio.__file__).parent.rglob("*.py"))
+    codes = [SourceFileLoader("any", file).get_code("any") for file in files]  # what Python keeps of its modules
+    return {text.replace("&", "") for code in codes for text in texts_in(code)}
 
 
 def test_every_label_in_a_picture_is_in_the_program():
