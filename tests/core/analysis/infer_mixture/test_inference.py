@@ -23,7 +23,7 @@ from tokstudio import (
     prune,
     train,
 )
-from tokstudio.core.analysis.infer_mixture.inference import infer_mixture_work
+from tokstudio.core.analysis.infer_mixture.inference import InferredMixture, infer_mixture_work
 from tokstudio.core.base.resources import resource
 
 CONFIG = TrainingConfig(vocabulary_size=256 + 300, pattern="gpt2")
@@ -59,8 +59,19 @@ def tokenizer() -> Tokenizer:
     return train(mixed(LANGUAGES.values(), TRUE), CONFIG)
 
 
-def test_a_known_mixture_is_found_within_a_point_and_within_its_intervals(tokenizer):
-    found = infer_mixture(tokenizer, LANGUAGES)
+@pytest.fixture(scope="module")
+def plain(tokenizer) -> InferredMixture:
+    """What is found of it."""
+    return infer_mixture(tokenizer, LANGUAGES)
+
+
+def without_intervals(tokenizer, candidates) -> InferredMixture:
+    """The same in a tenth of the time."""
+    return infer_mixture(tokenizer, candidates, intervals=False)
+
+
+def test_a_known_mixture_is_found_within_a_point_and_within_its_intervals(plain):
+    found = plain
     assert [share.name for share in found.shares] == [*LANGUAGES]
     for share, true in zip(found.shares, TRUE, strict=True):
         assert share.share == pytest.approx(true, abs=0.01)
@@ -78,7 +89,7 @@ def test_a_known_mixture_is_found_within_a_point_and_within_its_intervals(tokeni
 def test_other_texts_of_the_same_languages_serve_as_well(tokenizer):
     halves = {name: text.splitlines(keepends=True) for name, text in LANGUAGES.items()}
     trained = train(mixed(["".join(lines[::2]) for lines in halves.values()], TRUE), CONFIG)
-    found = infer_mixture(trained, {name: "".join(lines[1::2]) for name, lines in halves.items()})
+    found = without_intervals(trained, {name: "".join(lines[1::2]) for name, lines in halves.items()})
     assert [share.share for share in found.shares] == pytest.approx(TRUE, abs=0.04)
 
 
@@ -86,52 +97,50 @@ def test_sample_texts_are_found():
     names = "how-tokenizers-work.txt", "story/rus_Cyrl.txt", "story/jpn_Jpan.txt"
     texts = [(resource("corpora") / name).read_text("utf-8") for name in names]
     shares = 0.2, 0.5, 0.3
-    found = infer_mixture(train(mixed(texts, shares), CONFIG), dict(zip("abc", texts, strict=True)))
+    found = without_intervals(train(mixed(texts, shares), CONFIG), dict(zip("abc", texts, strict=True)))
     assert [share.share for share in found.shares] == pytest.approx(shares, abs=0.03)
     assert any('"a", "b", "c" have less than 100.0 kB' in caution for caution in found.cautions)
 
 
-def test_any_number_of_threads_gives_the_same(tokenizer):
-    first = infer_mixture(tokenizer, LANGUAGES, threads=1)
-    assert all(infer_mixture(tokenizer, LANGUAGES, threads=threads) == first for threads in (2, 4))
-    without = infer_mixture(tokenizer, LANGUAGES, intervals=False)
-    assert [share.share for share in without.shares] == [share.share for share in first.shares]
+def test_any_number_of_threads_gives_the_same(tokenizer, plain):
+    assert all(infer_mixture(tokenizer, LANGUAGES, threads=threads) == plain for threads in (1, 4))
+    without = without_intervals(tokenizer, LANGUAGES)
+    assert [share.share for share in without.shares] == [share.share for share in plain.shares]
     assert {share.low for share in without.shares} == {None}
 
 
 def test_base_tokens_may_be_characters_and_text_unsplit(tokenizer):
     config = TrainingConfig(vocabulary_size=420, base="characters", pattern="none")
-    found = infer_mixture(train(mixed(LANGUAGES.values(), TRUE), config), {**LANGUAGES, "other": "чц яю\n" * 50})
+    found = without_intervals(train(mixed(LANGUAGES.values(), TRUE), config), {**LANGUAGES, "other": "чц яю\n" * 50})
     assert [share.share for share in found.shares] == pytest.approx([*TRUE, 0], abs=0.015)
 
 
-def test_special_tokens_and_bytes_that_are_no_text_are_told(tokenizer):
+def test_special_tokens_and_bytes_that_are_no_text_are_told(tokenizer, plain):
     config = TrainingConfig(vocabulary_size=557, pattern="gpt2", special_tokens=["<s>"])
-    plain = infer_mixture(tokenizer, LANGUAGES)
     marked = {name: text.replace("\n", "\n<s>") for name, text in LANGUAGES.items()}
-    with_specials = infer_mixture(train(mixed(LANGUAGES.values(), TRUE), config), marked)
+    with_specials = without_intervals(train(mixed(LANGUAGES.values(), TRUE), config), marked)
     assert [share.bytes for share in with_specials.shares] == [share.bytes for share in plain.shares]
     expected = pytest.approx([share.share for share in plain.shares], abs=0.01)
     assert [share.share for share in with_specials.shares] == expected
-    found = infer_mixture(tokenizer, {**LANGUAGES, "bytes": b"\xff\xfe\x80\n" * 100})
+    found = without_intervals(tokenizer, {**LANGUAGES, "bytes": b"\xff\xfe\x80\n" * 100})
     assert any('"bytes" is not UTF-8' in caution for caution in found.cautions)
     assert found.shares[-1].share < 0.01
 
 
 def test_merges_that_no_candidate_has_are_named(tokenizer):
-    found = infer_mixture(tokenizer, {name: LANGUAGES[name] for name in ("one", "two", "three")})
+    found = without_intervals(tokenizer, {name: LANGUAGES[name] for name in ("one", "two", "three")})
     assert found.unknown
     assert all(any(byte >= 0x80 for byte in tokenizer.bytes_of(token)) for token in found.unknown)
     missing = next(caution for caution in found.cautions if "missing" in caution)
     assert f"no candidate has {len(found.unknown)} of 300 merges" in missing
-    plain = json.loads(json.dumps(found.to_plain()))
-    assert plain["shares"][0]["name"] == "one"
-    assert len(plain["unknown"]) == len(found.unknown)
+    as_json = json.loads(json.dumps(found.to_plain()))
+    assert as_json["shares"][0]["name"] == "one"
+    assert len(as_json["unknown"]) == len(found.unknown)
 
 
 def test_candidates_that_are_unlike_the_training_text_are_told(tokenizer):
     others = {"five": language("abcdefgh", 5), "six": language("ghijklmnop", 6)}
-    found = infer_mixture(tokenizer, others)
+    found = without_intervals(tokenizer, others)
     assert found.misfit > 0.1
     assert any("unlike the training text" in caution for caution in found.cautions)
 
@@ -144,7 +153,7 @@ def test_candidates_in_one_piece_have_no_intervals(tokenizer):
 
 def test_entries_of_a_corpus_are_candidates_without_their_weights(tokenizer):
     corpus = mixed(LANGUAGES.values(), [0.25] * 4)
-    found = infer_mixture(tokenizer, corpus, intervals=False)
+    found = without_intervals(tokenizer, corpus)
     assert [share.name for share in found.shares] == ["Pasted text", *(f"Pasted text ({n})" for n in (2, 3, 4))]
     assert [share.share for share in found.shares] == pytest.approx(TRUE, abs=0.01)
 
@@ -152,7 +161,7 @@ def test_entries_of_a_corpus_are_candidates_without_their_weights(tokenizer):
 def test_sixty_four_candidates_and_one_of_ten_kilobytes():
     texts = {str(n): language("abcdefghijklmnopqrst"[n % 12 : n % 12 + 7], n, 10_000) for n in range(64)}
     corpus = mixed([texts["5"], texts["33"]], (0.6, 0.4))
-    found = infer_mixture(train(corpus, CONFIG), texts, intervals=False)
+    found = without_intervals(train(corpus, CONFIG), texts)
     assert [share.share for share in found.shares if share.name in ("5", "33")] == pytest.approx([0.6, 0.4], abs=0.02)
 
 
@@ -191,7 +200,7 @@ def test_tokenizers_whose_order_tells_nothing_are_refused(tokenizer):
     assert "Parity-aware BPE merges" in refusal(add_specials(trained(ParityAware()), ["<s>"]), LANGUAGES)
     further = extend(trained(WholeCharacters()), corpus, TrainingConfig(vocabulary_size=600, pattern="gpt2"))
     assert "BPE of whole characters merges" in refusal(further.at(100), LANGUAGES)
-    assert infer_mixture(add_specials(tokenizer, ["<s>"]), LANGUAGES).merges == 300
+    assert without_intervals(add_specials(tokenizer, ["<s>"]), LANGUAGES).merges == 300
     assert "BPE of whole characters merges other pairs" in refusal(trained(WholeCharacters()), LANGUAGES)
     assert "Picky BPE" in refusal(train(corpus, TrainingConfig(vocabulary_size=400, algorithm=Picky())), LANGUAGES)
     assert "this tokenizer has 30" in refusal(trained(SuperBPE(transition=286)), LANGUAGES)
@@ -199,14 +208,14 @@ def test_tokenizers_whose_order_tells_nothing_are_refused(tokenizer):
     assert "no merges" in refusal(object(), LANGUAGES)  # pyright: ignore[reportArgumentType]
 
 
-def test_only_the_first_merges_of_an_extended_tokenizer_count(tokenizer):
+def test_only_the_first_merges_of_an_extended_tokenizer_count(tokenizer, plain):
     longer = extend(tokenizer, Corpus.from_text(LANGUAGES["four"]), TrainingConfig(vocabulary_size=600, pattern="gpt2"))
-    assert infer_mixture(longer, LANGUAGES) == infer_mixture(tokenizer, LANGUAGES)
+    assert infer_mixture(longer, LANGUAGES) == plain
     first = extend(tokenizer.at(100), Corpus.from_text(LANGUAGES["four"]), CONFIG)
-    assert infer_mixture(first, LANGUAGES).merges == 100
+    assert without_intervals(first, LANGUAGES).merges == 100
 
 
-def test_of_merges_that_make_one_token_only_the_needed_one_counts(tokenizer):
+def test_of_merges_that_make_one_token_only_the_needed_one_counts(tokenizer, plain):
     rows, made = list[tuple[int, int, int]](), {bytes([byte]): byte for byte in range(256)}
     for (left, right), result in zip(tokenizer.merges.tolist(), tokenizer.merge_results.tolist(), strict=True):
         token = tokenizer.bytes_of(result)
@@ -217,8 +226,8 @@ def test_of_merges_that_make_one_token_only_the_needed_one_counts(tokenizer):
     table = np.array(rows, np.int32)
     assert len(table) > len(tokenizer.merges)
     listed = Tokenizer(table[:, :2].copy(), table[:, 2].copy(), pattern="gpt2", checked=True)
-    found = infer_mixture(listed, LANGUAGES)
-    assert found.shares == infer_mixture(tokenizer, LANGUAGES).shares
+    found = without_intervals(listed, LANGUAGES)
+    assert [share.share for share in found.shares] == [share.share for share in plain.shares]
     assert (found.merges, found.passed_over) == (300, len(table) - 300)
 
 
@@ -228,7 +237,7 @@ def test_merges_of_later_tokens_are_applied_but_tell_nothing(tokenizer):
     late = max(at for at, pair in enumerate(merges) if max(pair) >= 256)
     order = [late, *(at for at in range(len(merges)) if at != late)]
     moved = Tokenizer(tokenizer.merges[order], tokenizer.merge_results[order], pattern="gpt2", checked=True)
-    found = infer_mixture(moved, LANGUAGES)
+    found = without_intervals(moved, LANGUAGES)
     assert (found.merges, found.passed_over) == (299, 1)
     assert [share.share for share in found.shares] == pytest.approx(TRUE, abs=0.01)
 
