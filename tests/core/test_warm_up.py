@@ -103,11 +103,11 @@ def test_a_killed_compilation_leaves_whole_loops_and_no_list(tmp_path, prepare):
     variables = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), prepare.OWN_ONLY: "1"}
     command = module_command("tokstudio.core.warm_up", "merging")
     with subprocess.Popen(command, stdin=subprocess.PIPE, env=variables) as process:
-        while len(list(tmp_path.rglob("*.nbc"))) < 3 and process.poll() is None:
+        while not list(tmp_path.rglob("*.nbc")) and process.poll() is None:
             time.sleep(0.01)
         process.kill()
     loops = list(tmp_path.rglob("*.nbc"))
-    assert 3 <= len(loops) < prepare.FIRST_LOOPS < prepare.ALL_LOOPS
+    assert 1 <= len(loops) < prepare.FIRST_LOOPS < prepare.ALL_LOOPS
     assert all(cache.read_whole(loop) for loop in loops), "each is written in one step"
     assert not cache.is_complete(tmp_path), "the next start compiles the others"
 

@@ -148,8 +148,8 @@ def test_data_after_the_end_and_a_missing_byte_are_named(path):
 
 
 def test_a_very_long_name_is_cut_off_at_its_end(path):
-    change(path, "UPDATE run SET name = 'Run ' || replace(hex(zeroblob(10000000)), '0', 'é')")
-    change(path, "UPDATE source SET name = replace(hex(zeroblob(10000000)), '0', 'a')")
+    change(path, "UPDATE run SET name = 'Run ' || replace(hex(zeroblob(1000000)), '0', 'é')")
+    change(path, "UPDATE source SET name = replace(hex(zeroblob(1000000)), '0', 'a')")
     project = finish(open_work(path))
     assert {len(run.name) for run in project.runs} == {1001}
     assert project.runs[0].name == "Run " + "é" * 996 + "…"

@@ -73,7 +73,7 @@ any_settings = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=any_settings)
 def test_any_configuration_comes_back(tmp_path, values):
     if values.get("unknown_token"):
