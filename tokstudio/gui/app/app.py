@@ -229,13 +229,15 @@ class Studio(QObject):
         else:
             # In this thread, though it takes a tenth of a second: pyqtgraph looks at all classes of Qt, and the process
             # crashes now and then where another thread does that while this one uses them.
-            self._load_modules(["tokstudio.gui.plot.chart", *LATE_MODULES])
+            self._load_later(["pyqtgraph", "tokstudio.gui.plot.chart", *LATE_MODULES])
 
-    def _load_modules(self, names: Sequence[str]) -> None:
-        """Loads what is needed next, one at a time, and then goes on."""
+    def _load_later(self, names: Sequence[str]) -> None:
+        """Loads modules one at a time, each in a turn of the event loop, and then goes on."""
+        QTimer.singleShot(0, self.window, partial(self._load_next, names) if names else self._make_panes)
+
+    def _load_next(self, names: Sequence[str]) -> None:
         importlib.import_module(names[0])
-        load_others = partial(self._load_modules, names[1:]) if names[1:] else self._make_panes
-        QTimer.singleShot(0, self.window, load_others)
+        self._load_later(names[1:])
 
     def _make_panes(self) -> None:
         """Makes what is not shown yet, some panes at a time, and then goes on."""
