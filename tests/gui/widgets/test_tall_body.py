@@ -67,7 +67,7 @@ def test_it_rests_equally_long_wherever_it_was_scrolled_to(qtbot, form):
 def test_the_end_of_what_is_kept_visible_stays_in_sight_when_the_body_comes_to_rest(qtbot, form):
     """A body that had been scrolled up moved up to the beginning of a line, and hid the last line of what it kept."""
     kept, bar = form.widget().findChildren(QLabel)[9], form.verticalScrollBar()
-    for height in range(150, 190, 3):
+    for height in range(150, 190, 8):
         form.resize(260, height)
         for times in (1, 2, 3, 4):  # lower and higher than the body
             kept.setText(times * WORDS)

@@ -167,10 +167,28 @@ def test_a_dropped_link_to_the_hub_fills_in_the_dialog_and_another_one_is_answer
 
 
 @at_window()
-def test_a_link_can_be_typed_and_a_tokenizer_opened_by_name_is_saved_in_a_project(
+def test_escape_cancels_a_stalled_connection_a_link_can_be_typed_and_what_is_opened_is_saved_in_a_project(
     qtbot, hub, window, tokenizer, tmp_path, answers
 ):
     hub.repositories["me/tiny"].revisions = ("main", "v1")
+    hub.stalled.add("tokenizer.json")
+    dialog = dialog_of(qtbot, window)
+    qtbot.keyClicks(dialog.name, "me/tiny")
+    qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
+    qtbot.waitUntil(hub.half_sent.is_set)
+    qtbot.waitUntil(lambda: dialog.note.text().startswith("Downloading"))
+    assert dialog.bar.isVisible()
+    assert not dialog.name.isEnabled()
+    qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Escape)
+    assert is_open(window)
+    assert (dialog.note.text(), dialog.name.text()) == ("Cancelled.", "me/tiny")
+    qtbot.waitUntil(lambda: not window.session.jobs.running)
+    hub.stalled.clear()
+    dialog.open_button.click()
+    runs(qtbot, window, 1)
+    assert not is_open(window)
+    window.session.runs.delete(window.session.runs.active)
+
     dialog = dialog_of(qtbot, window)
     qtbot.keyClicks(dialog.name, "https://huggingface.co/me/tiny/tree/v1")
     qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
@@ -199,26 +217,6 @@ def test_a_name_is_an_argument_of_the_window_and_what_is_none_is_refused_in_a_se
     assert len(told) == 1
     assert told[0].startswith('"hf:gpt2" is not a repository of the Hugging Face Hub: write its owner and its name')
     assert not any("gpt2" in asked for asked in hub.asked)
-
-
-@at_window()
-def test_escape_cancels_a_stalled_connection_then_closes(qtbot, hub, window):
-    hub.stalled.add("tokenizer.json")
-    dialog = dialog_of(qtbot, window)
-    qtbot.keyClicks(dialog.name, "me/tiny")
-    qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
-    qtbot.waitUntil(hub.half_sent.is_set)
-    qtbot.waitUntil(lambda: dialog.note.text().startswith("Downloading"))
-    assert dialog.bar.isVisible()
-    assert not dialog.name.isEnabled()
-    qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Escape)
-    assert is_open(window)
-    assert (dialog.note.text(), dialog.name.text()) == ("Cancelled.", "me/tiny")
-    qtbot.waitUntil(lambda: not window.session.jobs.running)
-    hub.stalled.clear()
-    dialog.open_button.click()
-    runs(qtbot, window, 1)
-    assert not is_open(window)
 
 
 @pytest.fixture

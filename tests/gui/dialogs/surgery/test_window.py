@@ -168,7 +168,9 @@ def test_a_pruned_tokenizer_is_a_new_entry_that_a_project_keeps_and_gets_other_s
 
 
 @at_window()
-def test_a_forbidden_token_of_an_extension_is_left_out_of_it_alone(qtbot, window):
+def test_a_forbidden_token_leaves_an_extension_alone_and_the_settings_of_a_tokenizer_are_those_of_the_next_training(
+    qtbot, window, answers
+):
     session = window.session
     start = begun(qtbot, window, Settings(262, pattern="gpt2")).tokenizer
     config = TrainingConfig(vocabulary_size=270, pattern="gpt2")
@@ -191,6 +193,22 @@ def test_a_forbidden_token_of_an_extension_is_left_out_of_it_alone(qtbot, window
     assert own not in list(again.tokenizer.tokens)
     assert old in list(again.tokenizer.tokens)
     assert session.training.settings.forbidden == ()
+
+    trained = Settings(vocabulary_size=290, pattern="cl100k_right", special_tokens=("<s>",), special_placement="first")
+    run = begun(qtbot, window, trained)
+    session.training.set_settings(Settings())
+    window.actions_by_id["train_like"].trigger()
+    assert session.training.settings == trained
+    answers.yes = False
+    prepared = Preparation(nfc=True)
+    session.runs.add_tokenizer(run.tokenizer.changed(preparation=prepared), "opened")
+    session.training.set_settings(Settings(min_frequency=7, max_token_bytes=9))
+    window.actions_by_id["train_like"].trigger()
+    assert "Text is not normalized to NFC: a training has no normalizer." in answers.asked[-1]
+    assert session.training.settings == Settings(min_frequency=7, max_token_bytes=9)
+    answers.yes = True
+    window.actions_by_id["train_like"].trigger()
+    assert session.training.settings == replace(trained, vocabulary_size=len(run.tokenizer), max_token_bytes=9)
 
 
 @at_window()
@@ -255,23 +273,3 @@ def test_before_and_after_are_compared_alone_and_the_others_come_back(qtbot, win
     window.actions_by_id["redo"].trigger()
     assert len(state.columns) == 2
     quiet(qtbot, window)
-
-
-@at_window()
-def test_the_settings_of_a_tokenizer_are_those_of_the_next_training(qtbot, window, answers):
-    session = window.session
-    trained = Settings(vocabulary_size=290, pattern="cl100k_right", special_tokens=("<s>",), special_placement="first")
-    run = begun(qtbot, window, trained)
-    session.training.set_settings(Settings())
-    window.actions_by_id["train_like"].trigger()
-    assert session.training.settings == trained
-    answers.yes = False
-    prepared = Preparation(nfc=True)
-    session.runs.add_tokenizer(run.tokenizer.changed(preparation=prepared), "opened")
-    session.training.set_settings(Settings(min_frequency=7, max_token_bytes=9))
-    window.actions_by_id["train_like"].trigger()
-    assert "Text is not normalized to NFC: a training has no normalizer." in answers.asked[-1]
-    assert session.training.settings == Settings(min_frequency=7, max_token_bytes=9)
-    answers.yes = True
-    window.actions_by_id["train_like"].trigger()
-    assert session.training.settings == replace(trained, vocabulary_size=len(run.tokenizer), max_token_bytes=9)

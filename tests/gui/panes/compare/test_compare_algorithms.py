@@ -13,7 +13,7 @@ from tokstudio.core.model.settings import ALGORITHM_TITLES, LIBRARY_ALGORITHMS
 from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
 from tokstudio.gui.window.main_window import MainWindow
 
-TITLES = {name: kind.title for name, kind in algorithms.ALGORITHMS.items()}
+TITLES = [kind.title for kind in algorithms.ALGORITHMS.values()]
 LANGUAGES = list(zip(NAMES, TEXTS.values(), strict=True))
 
 
@@ -25,13 +25,10 @@ def shown(window: MainWindow) -> list[str]:
     return [column.name for column in window.session.comparison.columns]
 
 
-def names(first: int) -> list[str]:
-    ours = [f"{title} (Run {number})" for number, title in enumerate(TITLES.values(), first)]
-    return [*ours, *(ALGORITHM_TITLES[name] for name in LIBRARY_ALGORITHMS)]
-
-
 @at_window()
-def test_the_button_needs_a_text_and_opens_a_row_for_each_algorithm_but_those_it_names(qtbot, unstyled, window):
+def test_the_button_needs_a_text_opens_a_row_for_each_algorithm_and_what_was_trained_before_a_cancel_is_shown(
+    qtbot, unstyled, window
+):
     window.show_compare()
     button = window.compare.algorithms
     assert button.isVisible()
@@ -53,6 +50,22 @@ def test_the_button_needs_a_text_and_opens_a_row_for_each_algorithm_but_those_it
     assert dialog.train_button.isEnabled()
     dialog.reject()
 
+    session = window.session
+    trained(qtbot, window)
+    window.actions_by_id["compare_algorithms"].trigger()
+    dialog_of(window).train_button.click()
+    session.queue.cancel()
+    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+    quiet(qtbot, window)
+    assert shown(window) == ["Plain BPE (Run 2)"]
+    # A queue of its own shows nothing in Compare alone.
+    window.actions_by_id["train_several"].trigger()
+    dialog_of(window).train_button.click()
+    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+    assert shown(window) == ["Plain BPE (Run 2)", "Run 3"]
+    for run in session.runs.all:
+        run.note(exported=True)
+
 
 @at_window()
 def test_after_the_training_compare_and_the_plot_show_these_runs_alone(qtbot, unstyled, window):
@@ -67,45 +80,28 @@ def test_after_the_training_compare_and_the_plot_show_these_runs_alone(qtbot, un
     dialog = dialog_of(window)
     assert dialog.windowTitle() == "Compare Algorithms"
     assert not dialog.remark.isVisible()
-    while dialog.model.rowCount() > len(TITLES) + 1:  # one library stands for the others
-        dialog.table.selectRow(len(TITLES) + 1)
-        qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
-    expected = names(2)[: len(TITLES) + 1]
+    assert dialog.model.rowCount() == len(ALGORITHM_TITLES)
+    # The first and the last of ours and a library stand for the others.
+    for row in reversed(range(1, dialog.model.rowCount())):
+        if row not in (len(TITLES) - 1, len(TITLES)):
+            dialog.table.selectRow(row)
+            qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
+    expected = [f"{TITLES[0]} (Run 2)", f"{TITLES[-1]} (Run 3)", ALGORITHM_TITLES[next(iter(LIBRARY_ALGORITHMS))]]
     qtbot.mouseClick(dialog.train_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
     quiet(qtbot, window)
     assert [run.name for run in session.runs.all] == ["Run 1", *expected]
     assert shown(window) == expected
     assert not window.compare.visibleRegion().isEmpty()
-    assert session.runs.active.name == expected[len(TITLES) - 1], "the last with a curve"
+    assert session.runs.active.name == expected[1], "the last with a curve"
     assert told[-1] == f"{len(expected)} trainings are done: Compare shows only them."
     window.places.open(window.compression)
-    assert {entry.name for entry in window.compression.legend.entries} == set(expected[: len(TITLES)])
+    assert {entry.name for entry in window.compression.legend.entries} == set(expected[:2])
     assert session.history.undo_text == "Compare Algorithms"
     session.history.undo()
     assert shown(window) == ["Run 1", *expected, "Bytes"]
     session.history.redo()
     assert shown(window) == expected
     assert before in session.runs.all
-    for run in session.runs.all:
-        run.note(exported=True)
-
-
-@at_window()
-def test_a_queue_that_is_cancelled_shows_what_was_trained(qtbot, unstyled, window):
-    session = window.session
-    session.corpus.add_text(TEXT)
-    trained(qtbot, window)
-    window.actions_by_id["compare_algorithms"].trigger()
-    dialog_of(window).train_button.click()
-    session.queue.cancel()
-    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
-    quiet(qtbot, window)
-    assert shown(window) == ["Plain BPE (Run 2)"]
-    # A queue of its own shows nothing in Compare alone.
-    window.actions_by_id["train_several"].trigger()
-    dialog_of(window).train_button.click()
-    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
-    assert shown(window) == ["Plain BPE (Run 2)", "Run 3"]
     for run in session.runs.all:
         run.note(exported=True)

@@ -82,10 +82,17 @@ def test_closing_while_it_is_played_leaves_nothing(qtbot, session, monkeypatch):
     assert not session.jobs.running
 
 
-@at_window()
-def test_the_first_training_of_a_sample_is_played_and_the_next_is_not(qtbot, stands_still, window):
+@at_window("{book}")
+def test_the_first_training_of_a_sample_is_played_also_after_a_refused_one_and_the_next_is_not(
+    qtbot, stands_still, window, answers
+):
     session, actions = window.session, window.actions_by_id
+    qtbot.waitUntil(lambda: bool(session.corpus.sources))
     assert not actions["hurry"].isEnabled()
+    answers.yes = False
+    actions["sample_train_article"].trigger()
+    assert session.training.current is None
+    answers.yes = True
     actions["sample_train_article"].trigger()
     assert session.training.played
     sentence = "“e” and space stand side by side 927 times, so they become one token."
@@ -103,19 +110,8 @@ def test_the_first_training_of_a_sample_is_played_and_the_next_is_not(qtbot, sta
     quiet(qtbot, window)
 
 
-@at_window("{book}")
-def test_a_sample_that_is_refused_is_played_later(qtbot, window, answers):
-    qtbot.waitUntil(lambda: bool(window.session.corpus.sources))
-    answers.yes = False
-    window.actions_by_id["sample_train_article"].trigger()
-    answers.yes = True
-    window.actions_by_id["sample_train_article"].trigger()
-    assert window.session.training.played
-    quiet(qtbot, window)
-
-
 @at_window()
-def test_a_sentence_is_held_while_merges_are_made_fast_and_is_that_of_the_marked_row(qtbot, monkeypatch, window):
+def test_a_sentence_is_held_while_merges_are_made_fast_and_both_durations_are_told(qtbot, monkeypatch, window):
     monkeypatch.setattr(module, "played_interval", lambda made: 0.001)
     monkeypatch.setattr(module, "_HELD", 3600.0)
     session, model = window.session, window.merges.model
@@ -136,6 +132,18 @@ def test_a_sentence_is_held_while_merges_are_made_fast_and_is_that_of_the_marked
     assert run.ended is not None
     assert session.view.playhead == len(run)
 
+    monkeypatch.setattr(module, "played_interval", lambda made: 0.05)
+    session.training.set_settings(Settings(262))
+    session.training.start(played=True)
+    qtbot.waitUntil(lambda: session.training.current is None)
+    run = session.runs.active
+    assert run.played > run.run.seconds
+    assert ", played for 0." in window.status.label.text()
+    session.training.start()
+    quiet(qtbot, window)
+    assert session.runs.active.played == 0
+    assert "played" not in window.status.label.text()
+
 
 def test_a_sentence_names_the_tokens_and_how_often_they_were_there(make_run):
     run = make_run(TEXT, vocabulary_size=262)
@@ -143,19 +151,3 @@ def test_a_sentence_names_the_tokens_and_how_often_they_were_there(make_run):
     names = {b" ": "space", b"\n": "line break", b" th": "“·th”", b"\xe2": "the byte E2", "日".encode(): "“日”"}
     for raw, name in (names | {b"\xe2\x80": "the bytes E2 80"}).items():
         assert token_name(raw) == name
-
-
-@at_window()
-def test_a_played_training_tells_both_of_its_durations(qtbot, monkeypatch, window):
-    monkeypatch.setattr(module, "played_interval", lambda made: 0.05)
-    window.session.corpus.add_text(TEXT)
-    window.session.training.set_settings(Settings(262))
-    window.session.training.start(played=True)
-    qtbot.waitUntil(lambda: window.session.training.current is None)
-    run = window.session.runs.active
-    assert run.played > run.run.seconds
-    assert ", played for 0." in window.status.label.text()
-    window.session.training.start()
-    quiet(qtbot, window)
-    assert window.session.runs.active.played == 0
-    assert "played" not in window.status.label.text()
