@@ -158,11 +158,11 @@ def test_random_texts(texts, pattern, preparation, reference, more):
     assert sheet.rows[-1].added <= more
 
 
-def test_a_line_changes_with_the_first_new_part_of_a_token_also_where_that_is_the_right_one(old):
-    corpus = corpus_of([f"zxy,{'xy,' * 3}{number}" for number in range(40)])
-    references = {"a": "zxy\nz"}
+def test_a_line_changes_with_the_first_new_part_of_a_token_on_either_side(old):
+    corpus = corpus_of([f"zxy,xyz,{'xy,' * 3}{number}" for number in range(40)])
+    references = {"a": "zxy\nxyz\nz"}
     sheet = extension_sheet(old, corpus, CONFIG, references, sizes=[1, 2, 3])
-    assert [row.changed_lines for row in sheet.rows] == [(1,)] * 3
+    assert [row.changed_lines for row in sheet.rows] == [(2,)] * 3
     check(sheet, old, corpus, CONFIG, references)
 
 
