@@ -2,7 +2,7 @@
 
 So tests that start hundreds of them load the libraries once. Each is a process of its own, with the pipes, environment
 and session that `start_process` gives it. On other systems than Linux, and where a test changes the command or what
-Python reads of the environment, it starts as everywhere.
+Python reads of the environment, it starts as everywhere; but a fork of `_FINDING` looks into the folders of PYTHONPATH.
 """
 
 # SPDX-License-Identifier: MIT
@@ -43,6 +43,9 @@ _LATER = {
 _OFTEN = 8
 _AT_LAST = {"tokstudio.core.libraries.server": "transformers.models.auto.tokenization_auto"}
 _OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+# For these, tests put plug-ins of libraries, and what replaces parts of Python, into such a folder.
+_FINDING = ("tokstudio.core.hub.fetching", "tokstudio.core.corpus.remote.serving")
+_OF_PYTHON, _PATH = "PYTHON", "PYTHONPATH"
 # Reads the environment when it is imported.
 _READS_ENVIRONMENT = "huggingface_hub.constants"
 _SERVE = (
@@ -92,8 +95,14 @@ def _run(request: Mapping[str, Any], source: int, target: int, parent: int) -> i
     for end, standard in ((source, 0), (target, 1), (os.open(os.devnull, os.O_WRONLY), 2)):
         os.dup2(end, standard)
         os.close(end)
+    known_path = os.environ.get(_PATH)
     os.environ.clear()
     os.environ.update(request["environment"])
+    if (path := os.environ.get(_PATH)) and path != known_path:
+        sys.path[:0] = filter(None, path.split(os.pathsep))
+        sys.modules.pop("sitecustomize", None)
+        with suppress(ImportError):
+            import_module("sitecustomize")
     os.environ[subprocesses.PARENT] = str(parent)
     if _READS_ENVIRONMENT in sys.modules and "transformers" not in sys.modules:
         reload(sys.modules[_READS_ENVIRONMENT])
@@ -112,10 +121,11 @@ class _Nurseries:
 
     def fork(self, started: Mapping[str, Any]) -> int | None:
         """The process of these arguments of `Popen`; None where it must start otherwise."""
-        command, environment = started["args"], started["env"] or {}
+        command, environment = started["args"], dict(os.environ if started["env"] is None else started["env"])
         at = command.index(subprocesses.PROCESS) if subprocesses.PROCESS in command else len(command)
         key = tuple(command[: at + 2])
-        if key not in self._commands or _of_python(environment) != self._python:
+        changed = {name for name, _ in _of_python(environment).items() ^ self._python.items()}
+        if key not in self._commands or changed - ({_PATH} if key[-1] in _FINDING else set()):
             return None
         own_session = started["start_new_session"]
         request = {"arguments": command[at:], "environment": environment, "own_session": own_session}
@@ -123,7 +133,8 @@ class _Nurseries:
         prctl = ctypes.CDLL(None).prctl
         with self._turn:
             if key not in self._started:
-                self._started[key] = _new(command[: at + 2])
+                others = {name: value for name, value in os.environ.items() if not name.startswith(_OF_PYTHON)}
+                self._started[key] = _new(command[: at + 2], others | self._python)
             requests, _ = self._started[key]
             prctl(_SUBREAPER, 1, 0, 0, 0)
             socket.send_fds(requests, [json.dumps(request).encode()], ends)
@@ -138,19 +149,18 @@ class _Nurseries:
             nursery.wait()
 
 
-def _new(command: Sequence[str]) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+def _new(command: Sequence[str], environment: Mapping[str, str]) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     """A nursery for processes of a command, and where it hears requests."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     serving = [_SERVE if part == subprocesses.START else part for part in command]
     with theirs:
-        return ours, subprocess.Popen(
-            serving, stdin=theirs, stdout=subprocess.DEVNULL, cwd=subprocesses.import_folder()
-        )
+        folder = subprocesses.import_folder()
+        return ours, subprocess.Popen(serving, stdin=theirs, stdout=subprocess.DEVNULL, cwd=folder, env=environment)
 
 
 def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
     """What Python reads when it starts."""
-    return {name: value for name, value in environment.items() if name.startswith("PYTHON")}
+    return {name: value for name, value in environment.items() if name.startswith(_OF_PYTHON)}
 
 
 @contextmanager
