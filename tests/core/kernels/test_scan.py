@@ -122,7 +122,7 @@ def scanned(name, data, **options):
     return [data[start:end] for start, end in zip([first, *ends], ends, strict=False)]
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(before=raw, data=raw, behind=raw, room=st.sampled_from((1, 2, 3, 4096)))
 def test_every_scanner_equals_its_expression(before, data, behind, room):
     """With any room for the ends; and nothing outside of the text is looked at."""
@@ -131,7 +131,6 @@ def test_every_scanner_equals_its_expression(before, data, behind, room):
         assert scanned(name, before + data + behind, room=room, **place) == by_definition(name, data)
 
 
-@settings(max_examples=60)
 @given(data=long_raw, room=st.sampled_from((4096, 70, 63)))
 def test_a_long_text_is_split_as_its_expression_says(data, room):
     for name in EXPRESSIONS:
@@ -147,7 +146,7 @@ def test_characters_in_a_long_text_are_of_their_class(name):
     assert scanned(name, data, room=1 << 16) == by_definition(name, data)
 
 
-@settings(max_examples=120)
+@settings(max_examples=80)
 @given(characters=text)
 def test_every_scanner_equals_tokenizers(characters):
     for name in EXPRESSIONS:
@@ -204,7 +203,7 @@ def test_a_long_text_is_split_alike_wherever_it_stands(data, around):
             assert scanned(name, data, at=begin) == by_definition(name, data[begin:])
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.sampled_from("1٣๙\U0001d7d8½Ⅷa ,年\n"), st.integers(1, 9)), max_size=12),
     st.integers(0, 130),
@@ -261,7 +260,7 @@ def test_a_buffer_without_room_is_left_alone_and_no_pattern_makes_one_piece():
     assert ends_of("none", b"one two\n") == [8]
 
 
-@settings(max_examples=160)
+@settings(max_examples=80)
 @given(data=raw, at=st.integers(0, 30), more=raw)
 def test_a_cut_changes_nothing(data, at, more):
     data += more

@@ -333,8 +333,8 @@ def test_gpt2_pruned_to_half_has_no_unreachable_token(shared):
 def test_cl100k_joined_to_gpt2_has_no_unreachable_token_and_changes_no_english(shared):
     gpt2 = load(shared / "tokenizers" / "gpt2", pattern="gpt2")
     cl100k = load(shared / "tokenizers" / "cl100k_base.tiktoken", pattern="cl100k")
-    joined = join(gpt2, cl100k)
-    assert len(joined) > 75_000
+    joined = join(gpt2, cl100k.at(40_000))
+    assert len(joined) > 55_000
     assert unreachable(joined) == 0
     russian = (shared / "corpora" / "parallel" / "rus.txt").read_text(encoding="utf-8")[:15_000]
     assert len(joined.encode(russian)) < 0.8 * len(gpt2.encode(russian))

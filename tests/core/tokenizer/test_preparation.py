@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import pytest
 import tokenizers
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -29,7 +29,7 @@ from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.utf8 import to_utf8
 
 TEXT = "the cat sat on the naïve café 日本語 é ñ 가각 mat, 한국 <mask>  \n" * 3
-PATIENT = settings(max_examples=15)  # each is tried with 56 tokenizers
+PATIENT = settings(max_examples=8)  # each is tried with 56 tokenizers
 
 
 def added(token, **more):
@@ -126,6 +126,7 @@ def ids_of(theirs, text):
 
 @PATIENT
 @given(texts)
+@example(" the<s> cat <mask>  e\u0301\u212b<t> b xy  cat|||IP||| <s><t>a")
 def test_any_text_is_encoded_and_decoded_as_by_the_library(every, text):
     for theirs, ours in every.values():
         assert ours.no_playhead is None
