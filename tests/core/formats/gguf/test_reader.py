@@ -395,7 +395,7 @@ TEXTS = "tokenizer.ggml.tokens"
         (opening("tokenizer.chat_template", 8, 2**28), "and at most 16,777,216 are read."),
         (opening("tokenizer.chat_template", 8, 2**24), "a long string is not text."),
         (opening(TEXTS, 9, 8, 2**24), "it has 16,777,216 strings in a list, and at most 4,194,304 are read."),
-        (opening(TEXTS, 9, 8, 2**22), "more than 131,072 strings of a list are shorter than 3 bytes."),
+        (opening(TEXTS, 9, 8, 2**22), "more than 1,000 strings of a list are shorter than 3 bytes."),
         (opening(TEXTS, 9, 8, 9) + struct.pack("<Q", 2**24), "a long string is not text."),
         (opening(TEXTS, 9, 8, 9) + struct.pack("<Q", 9000), "a long string is not text."),
         (opening("tokenizer.ggml.scores", 9, 6, 2**24), "numbers in a list, and at most 4,194,304 are read."),
@@ -403,7 +403,8 @@ TEXTS = "tokenizer.ggml.tokens"
     ],
     ids=itertools.count(),
 )
-def test_a_small_file_with_large_holes_takes_little_memory(tmp_path, content, words_of_error):
+def test_a_small_file_with_large_holes_takes_little_memory(tmp_path, monkeypatch, content, words_of_error):
+    monkeypatch.setattr("tokstudio.core.formats.gguf.header.MOST_SHORT", 1000)
     path = tmp_path / "model.gguf"
     path.write_bytes(content)
     os.truncate(path, 2**29)

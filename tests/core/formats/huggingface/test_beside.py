@@ -462,20 +462,22 @@ def test_the_class_of_a_model_is_that_of_transformers(tmp_path, from_folder, mon
             assert found == (library_class(theirs) if isinstance(theirs, str) else None), (kind, own)
 
 
+MODELS = [
+    ({"model_type": "qwen2"}, None),
+    ({"model_type": "qwen2"}, {"eos_token": "<|im_end|>"}),
+    ({"model_type": "bart", "id2label": {"0": "A"}}, {"model_max_length": 77}),
+    ({"model_type": "whisper"}, {"tokenizer_class": None, "pad_token": "<a>"}),
+    ({"tokenizer_class": "GPTNeoXTokenizerFast", "model_type": "none"}, None),
+    ({"model_type": "granite"}, {"tokenizer_class": "GPT2Tokenizer", "eos_token": "<|im_end|>"}),
+    ({"model_type": "qwen2"}, {"tokenizer_class": "GPT2Tokenizer"}),
+    ({"model_type": "llama", "tokenizer_class": 7}, {"tokenizer_class": "PreTrainedTokenizerFast"}),
+]
+
+
 @pytest.mark.parametrize(
-    ("model", "config"),
-    [
-        ({"model_type": "qwen2"}, None),
-        ({"model_type": "qwen2"}, {"eos_token": "<|im_end|>"}),
-        ({"model_type": "bart", "id2label": {"0": "A"}}, {"model_max_length": 77}),
-        ({"model_type": "whisper"}, {"tokenizer_class": None, "pad_token": "<a>"}),
-        ({"tokenizer_class": "GPTNeoXTokenizerFast", "model_type": "none"}, None),
-        ({"model_type": "granite"}, {"tokenizer_class": "GPT2Tokenizer", "eos_token": "<|im_end|>"}),
-        ({"model_type": "qwen2"}, {"tokenizer_class": "GPT2Tokenizer"}),
-        ({"model_type": "llama", "tokenizer_class": 7}, {"tokenizer_class": "PreTrainedTokenizerFast"}),
-    ],
+    ("model", "config", "own_library"),
+    [*((*case, False) for case in MODELS), *((*case, True) for case in (MODELS[0], MODELS[3], MODELS[7]))],
 )
-@pytest.mark.parametrize("own_library", [False, True])
 def test_the_model_beside_it_tells_the_class(tmp_path, from_folder, model, config, own_library):
     """Its tokens and roles are there, and a remark where the class splits otherwise, as for a class that is named."""
     changes = {"normalizer": {"type": "Lowercase"}} if own_library else {}

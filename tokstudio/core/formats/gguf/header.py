@@ -44,7 +44,7 @@ _LEAST_VALUE, _LEAST_STRING, _LEAST_TENSOR = 13, 8, 24
 _MOST_KEYS, _MOST_TENSORS, _MOST_DIMENSIONS, _MOST_ITEMS, _MOST_PASSED = 1 << 16, 1 << 20, 8, 1 << 22, 1 << 24
 _LONGEST_KEY, _LONGEST_STRING, _LARGEST_LIST = 1 << 16, 1 << 24, 1 << 28
 # Of the texts of tokens and merges, few have fewer than three bytes, and long ones no NUL, as holes in a file have.
-_SHORT, _MOST_SHORT, _LONG = 3, 1 << 17, 1 << 12
+_SHORT, MOST_SHORT, _LONG = 3, 1 << 17, 1 << 12
 _LONGEST_TEXT = 1 << 28  # of one that is copied
 _WINDOW = 1 << 18
 _STEP = 1 << 12  # strings in a piece to write
@@ -374,8 +374,8 @@ class _Source:
                 number += 1
             if wanted and total > _LARGEST_LIST:
                 self.damaged(f"the strings of a list are longer than {_LARGEST_LIST:,} bytes")
-            if short > _MOST_SHORT:
-                self.damaged(f"more than {_MOST_SHORT:,} strings of a list are shorter than {_SHORT} bytes")
+            if short > MOST_SHORT:
+                self.damaged(f"more than {MOST_SHORT:,} strings of a list are shorter than {_SHORT} bytes")
             yield Progress("reading")
         return strings
 
