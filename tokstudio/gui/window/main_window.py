@@ -95,6 +95,7 @@ def _late(name: str) -> Any:  # noqa: ANN401  each attribute names its type
     """A pane of the window that is made when it is asked for, or soon after the start."""
 
     def pane(window: MainWindow) -> Pane:
+        """It, made now if it is not there yet."""
         window.make_rest()
         return window._made[name]
 
