@@ -15,7 +15,7 @@ from tests.core.reference import named_pattern, pre_tokens, train_slowly_with_pa
 from tests.core.texts import documents
 from tokstudio import Corpus, CorpusError, TrainingConfig, train
 from tokstudio.core.base.progress import finish
-from tokstudio.core.corpus.counts_file import read_counts_work
+from tokstudio.core.corpus.given_counts import read_counts_work
 from tokstudio.core.corpus.readers.files import FileText
 from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.model.algorithms import TIE_BREAKS

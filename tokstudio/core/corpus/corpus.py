@@ -20,13 +20,8 @@ from tokstudio.core.base.errors import ConfigError, CorpusError, EmptyError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, printable, several, shown
-from tokstudio.core.corpus.counts_file import (
-    LARGEST,
-    counts_of_mapping,
-    is_counts_file,
-    read_counted_sources_work,
-    read_counts_work,
-)
+from tokstudio.core.corpus.counts_file import is_counts_file, read_counted_sources_work
+from tokstudio.core.corpus.given_counts import LARGEST, counts_of_mapping, read_counts_work
 from tokstudio.core.corpus.leaving_out import LeavingOut, LeftOut, leaving_out, without_work
 from tokstudio.core.corpus.open_sources import empty_source, read_work
 from tokstudio.core.corpus.readers.contents import Reading
