@@ -172,11 +172,7 @@ class MainWindow(QMainWindow):
         for pane in self._made.values():
             self._place(pane)
         self.places.begin()
-        lit = (self.toolbar.train_button, self.toolbar.export_button)
-        lit += (self.text, self._pane_of)
-        workspaces = self.places.open, lambda: self.places.workspace, self.places.enter
-        stage = Stage(session, *lit, self.actions_by_id, *workspaces, self.status.caption_changed)
-        self.tour = Tour(self, stage, self.commands, preferences, theme)
+        self.tour = self._make_tour()
         self.flash = Flash(theme, self)
         self._connect()
         self._restore()
@@ -440,6 +436,12 @@ class MainWindow(QMainWindow):
     def _added(self, pane: _AnyPane) -> _AnyPane:
         self._made[pane.objectName()] = pane
         return pane
+
+    def _make_tour(self) -> Tour:
+        lit = (self.toolbar.train_button, self.toolbar.export_button, self.text, self._pane_of)
+        workspaces = self.places.open, lambda: self.places.workspace, self.places.enter
+        stage = Stage(self.session, *lit, self.actions_by_id, *workspaces, self.status.caption_changed)
+        return Tour(self, stage, self.commands, self.preferences, self.theme)
 
     def _make_menus(self) -> None:
         menus = build_menus(self.menuBar(), self.actions_by_id)
