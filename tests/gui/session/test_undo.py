@@ -176,6 +176,7 @@ def test_training_on_a_sample_is_one_entry(qtbot, books, window):
     window.session.training.set_settings(Settings(300))
     before = window.session.corpus.sources
     window.actions_by_id["sample_train_python"].trigger()
+    window.session.training.stop()
     quiet(qtbot, window)
     assert words(window, "undo") == "Undo Train on a Sample"
     window.actions_by_id["undo"].trigger()

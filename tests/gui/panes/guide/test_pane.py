@@ -11,8 +11,9 @@ from PySide6.QtGui import QDesktopServices, QTextDocument
 from PySide6.QtWidgets import QAbstractSlider, QApplication
 
 from tests.gui.conftest import docked
-from tests.gui.person import PATIENCE, at_rest, at_window, quiet
+from tests.gui.person import PATIENCE, at_rest, at_window, quiet, trained
 from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.resources import sample_text
 from tokstudio.core.guide.pages import read_pages
 from tokstudio.gui.panes import guide as pane_module
 from tokstudio.gui.panes.guide import GuidePane
@@ -233,8 +234,8 @@ def test_every_link_of_the_pages_acts_on_the_window_and_shows_where_it_leads(
 ):
     opened = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toString()))
-    window.actions_by_id["sample_train_article"].trigger()
-    quiet(qtbot, window)
+    window.session.corpus.add_text(sample_text("article"))
+    trained(qtbot, window)
     targets = {found for page in read_pages() for found in re.findall(r"\]\(([^)\s]+)\)", page.text)}
     for target in sorted(targets):
         kind, _, what = target.partition(":")
@@ -254,7 +255,7 @@ def test_every_link_of_the_pages_acts_on_the_window_and_shows_where_it_leads(
     assert window.actions_by_id["more_settings"].isChecked()
     qtbot.waitUntil(lambda: not window.configure.more.visibleRegion().isEmpty(), timeout=PATIENCE)
     window.guide.follow("merge:5000")
-    assert window.session.view.playhead <= 744
+    assert window.session.view.playhead <= 44
     answers.yes = False
     window.guide.follow("https://example.org/")
     assert opened == []
@@ -277,7 +278,7 @@ def test_every_link_of_the_pages_acts_on_the_window_and_shows_where_it_leads(
     window.guide.follow("pane:configure")
     assert window.flash.isVisible()
     assert window.flash.size() == window.configure.size()
-    window.session.view.set_playhead(744)
+    window.session.view.set_playhead(44)
     table = window.merges.table
     for _ in range(2):
         table.verticalScrollBar().setValue(0)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QTabBar, QToolTip, QWidget
 
-from tests.gui.person import PATIENCE, at_window, quiet
+from tests.gui.person import PATIENCE, TEXT, at_window, trained
 from tokstudio.core.guide import glossary
 from tokstudio.core.guide.glossary import explained, meaning, read_words
 from tokstudio.core.model.settings import ALGORITHM_TITLES
@@ -98,8 +98,8 @@ def test_words_are_marked_and_lead_to_their_explanation(qtbot, window):
 @at_window()
 def test_the_chosen_figure_and_words_and_marks_are_explained(qtbot, window):
     window.session.view.set_text("a b")
-    window.actions_by_id["sample_train_article"].trigger()
-    quiet(qtbot, window)
+    window.session.corpus.add_text(TEXT)
+    trained(qtbot, window)
     window.places.open(window.compare)
     label = next(label for label in window.compare.findChildren(TermLabel) if label.text() == "Figure")
     for name, word in (("fertility", "fertility"), ("bytes_per_token", "bytes-per-token"), ("renyi", "figure")):

@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QTabBar
 
-from tests.gui.person import PATIENCE, at_rest, at_window
+from tests.gui.person import PATIENCE, TEXT, at_rest, at_window, trained
 from tests.gui.tables import click, row_texts
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.errors import CorpusError
@@ -320,9 +320,8 @@ def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead_in_one_tab_bar(q
     qtbot.waitUntil(once)
     session = window.session
     assert not window.actions_by_id["why_merge"].isEnabled()
-    window.actions_by_id["sample_train_article"].trigger()
-    window.actions_by_id["hurry"].trigger()
-    qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
+    session.corpus.add_text(TEXT)
+    trained(qtbot, window, 280)
     session.view.set_playhead(7)
     window.activateWindow()
     modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier

@@ -107,6 +107,7 @@ def test_the_first_training_of_a_sample_is_played_also_after_a_refused_one_and_t
     assert not actions["hurry"].isEnabled()
     actions["sample_train_python"].trigger()
     assert not session.training.played
+    session.training.stop()
     quiet(qtbot, window)
 
 
