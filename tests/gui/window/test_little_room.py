@@ -213,26 +213,6 @@ def tabs(window) -> set[str]:
 PLOTS, LISTS = "Compression Distribution", "Merges Vocabulary Tokenizers"
 
 
-@pytest.mark.parametrize(
-    ("screen", "bars"),
-    [
-        (QSize(1440, 900), {PLOTS, LISTS, "Token Why"}),
-        (QSize(1024, 552), {"Configure Corpus", f"{PLOTS} {LISTS}", "Text Token Why"}),
-        (QSize(704, 412), {"Configure Corpus", f"{PLOTS} {LISTS} Text Token Why"}),
-    ],
-    indirect=["screen"],
-)
-@at_window()
-def test_a_window_is_no_larger_than_its_screen(qtbot, screen, bars, window):
-    """At 1024 x 600, and at 1440 x 900 with everything at twice its size, panes share places that have their own."""
-    window.reset_layout()
-    window.resize(screen)
-    qtbot.waitUntil(lambda: window.size() == screen and tabs(window) == bars)
-    for pane in window.panes:
-        if not pane.visibleRegion().isEmpty():
-            assert window.rect().contains(QRect(pane.mapTo(window, QPoint()), pane.size()))
-
-
 @at_window()
 def test_chosen_pane_sizes_come_back_when_a_small_window_is_enlarged(qtbot, unstyled, window):
     def sizes(window):
@@ -269,14 +249,31 @@ def test_chosen_pane_sizes_come_back_when_a_small_window_is_enlarged(qtbot, unst
     assert small != chosen
 
 
+def fill_screen(qtbot, window, screen, bars) -> None:
+    """Gives the window the size of its screen, in which panes share places that have their own in a large one."""
+    window.reset_layout()
+    window.resize(screen)
+    qtbot.waitUntil(lambda: window.size() == screen and tabs(window) == bars)
+    for pane in window.panes:
+        if not pane.visibleRegion().isEmpty():
+            assert window.rect().contains(QRect(pane.mapTo(window, QPoint()), pane.size()))
+
+
 @pytest.mark.parametrize(
-    ("screen", "sizes"),
-    [(QSize(1440, 900), [QSize(1440, 900), QSize(1024, 640)]), (QSize(1024, 552), [QSize(1024, 552)])],
+    ("screen", "bars", "sizes"),
+    [
+        (QSize(1440, 900), {PLOTS, LISTS, "Token Why"}, [QSize(1440, 900), QSize(1024, 640)]),
+        # At 1024 x 600.
+        (QSize(1024, 552), {"Configure Corpus", f"{PLOTS} {LISTS}", "Text Token Why"}, [QSize(1024, 552)]),
+    ],
     indirect=["screen"],
 )
 @at_window("{book}")
-def test_no_card_covers_a_control_or_another_card(qtbot, screen, sizes, window):
+def test_a_window_is_no_larger_than_its_screen_and_no_card_covers_a_control_or_another_card(
+    qtbot, screen, bars, sizes, window
+):
     trained(qtbot, window)
+    fill_screen(qtbot, window, screen, bars)
     cards = [window.messages, window.unsaved_work]
 
     def reached() -> bool:
@@ -319,7 +316,9 @@ def test_no_card_covers_a_control_or_another_card(qtbot, screen, sizes, window):
 
 @pytest.mark.parametrize("screen", [QSize(704, 412)], indirect=True)
 @at_window()
-def test_the_find_field_stays_in_the_tool_bar_of_a_narrow_window(qtbot, screen, window):
+def test_panes_share_one_place_in_a_narrow_window_and_the_find_field_stays_in_its_tool_bar(qtbot, screen, window):
+    # At 1440 x 900 with everything at twice its size.
+    fill_screen(qtbot, window, screen, {"Configure Corpus", f"{PLOTS} {LISTS} Text Token Why"})
     box, toolbar = window.finder.box, window.toolbar
     toolbar.show_run_tools(True)
     for width in (1024, 720, 704, 1024):
@@ -371,17 +370,3 @@ def test_the_list_of_ids_is_below_the_tokens(qtbot, window):
         assert page.view.isVisible()
         window.actions_by_id["show_ids"].trigger()
         window.session.view.set_text("")
-
-
-@at_window("{book}")
-def test_a_size_that_the_user_gives_the_window_while_the_text_changes_stays(qtbot, window):
-    window.resize(1100, 760)
-    settle(qtbot, window)
-    size = window.theme.text_size
-    for wanted in (QSize(1250, 840), QSize(1080, 740)):
-        size += 1
-        with qtbot.waitSignal(window.theme.settled):
-            window.theme.set_text_size(size)
-            window.windowHandle().resize(wanted)
-        settle(qtbot, window)
-        assert window.size() == wanted

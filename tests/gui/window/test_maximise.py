@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QContextMenuEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QTabBar, QWidget
 
-from tests.gui.person import at_the_window, at_window
+from tests.gui.person import at_window
 from tests.gui.window.test_little_room import settle, tabs
 from tests.gui.window.test_low_window import begin_high, places, set_height
 from tokstudio.gui.state.problems import Problem
@@ -178,7 +178,7 @@ def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, window):
         action["float_pane"].trigger()
         assert not window.text.isFloating()
 
-    for deed in (workspace, reset, menu, why, filter_, close, project, floating, workspace):
+    for deed in (workspace, reset, menu, why, filter_, close, project, floating):
         window.arrange(layout)
         qtbot.waitUntil(lambda: set(places(window)) == set(usual))
         click_title(qtbot, window.text)
@@ -188,23 +188,6 @@ def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, window):
         assert window.why.isHidden(), deed
         assert not action["maximise_pane"].isChecked(), deed
         assert window.text.features() == window.token.features(), deed
-
-
-def test_closing_the_program_stores_the_layout_without_the_maximised_pane(qtbot, monkeypatch):
-    seen = {}
-
-    def maximise(window, answers):
-        begin(qtbot, window)
-        seen["usual"] = places(window)
-        click_title(qtbot, window.text)
-
-    def look(window, answers):
-        qtbot.waitUntil(lambda: set(places(window)) == set(seen["usual"]))
-        assert window.why.isHidden()
-        assert not window.actions_by_id["maximise_pane"].isChecked()
-
-    assert at_the_window(monkeypatch, maximise) == 0
-    assert at_the_window(monkeypatch, look) == 0
 
 
 @at_window()

@@ -163,39 +163,33 @@ def test_a_text_that_is_added_beside_others_can_replace_them(qtbot, tmp_path, bo
 
 
 @at_window("{book}")
-def test_a_step_after_a_finished_run_has_a_notice_and_can_be_undone(qtbot, window):
+def test_a_step_has_a_notice_only_after_another_run_and_a_stop_hides_it_or_it_is_undone(qtbot, window):
     session, card = window.session, window.notices
+    qtbot.waitUntil(lambda: session.training.obstacle is None)
+    for number in range(2):
+        window.actions_by_id["step"].trigger()
+        qtbot.waitUntil(lambda: session.training.state == "paused")
+        if number:
+            qtbot.waitUntil(card.isVisible)
+        assert card.isVisible() is (number > 0)
+        window.actions_by_id["stop"].trigger()
+        quiet(qtbot, window)
+        assert not card.isVisible()
     finished = trained(qtbot, window)
+    runs = session.runs.all
+    assert len(runs) == 3
     merges = len(finished)
     session.view.set_playhead(7)
     window.actions_by_id["step"].trigger()
     qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1)
     qtbot.waitUntil(card.isVisible)
-    assert card.text.text() == "Step started Run 2. Run 1 is still in Tokenizers, unchanged."
+    assert card.text.text() == "Step started Run 4. Run 3 is still in Tokenizers, unchanged."
     qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
     quiet(qtbot, window)
-    assert session.runs.all == [finished]
+    assert session.runs.all == runs
     assert session.runs.active is finished
     assert len(finished) == merges
     assert not card.isVisible()
-
-
-@at_window("{book}")
-def test_a_first_step_has_no_notice_and_a_stop_hides_it(qtbot, window):
-    session, card = window.session, window.notices
-    qtbot.waitUntil(lambda: session.training.obstacle is None)
-    window.actions_by_id["step"].trigger()
-    qtbot.waitUntil(lambda: session.training.state == "paused")
-    assert not card.isVisible()
-    window.actions_by_id["stop"].trigger()
-    quiet(qtbot, window)
-    window.actions_by_id["step"].trigger()
-    qtbot.waitUntil(lambda: session.training.state == "paused")
-    qtbot.waitUntil(card.isVisible)
-    window.actions_by_id["stop"].trigger()
-    quiet(qtbot, window)
-    assert not card.isVisible()
-    assert len(session.runs.all) == 2
 
 
 @at_window()

@@ -47,10 +47,10 @@ def damaged(values: dict[str, str]) -> Preferences:
     return Preferences(file)
 
 
-def test_appearance_changes_at_once_a_new_training_begins_with_the_defaults_and_the_next_start_knows_both(
-    qtbot, monkeypatch
+def test_appearance_changes_at_once_the_next_start_has_the_defaults_and_closing_asks_only_where_one_wants_it(
+    qtbot, monkeypatch, tmp_path, book
 ):
-    mine = Settings(2500, pattern="gpt2", tie_break="lowest-id")
+    kept, mine = [], Settings(2500, pattern="gpt2", tie_break="lowest-id")
 
     def act(window, answers):
         training = window.session.training
@@ -82,9 +82,21 @@ def test_appearance_changes_at_once_a_new_training_begins_with_the_defaults_and_
         assert window.theme.text_size == 17
         assert window.theme.mode == "light"
         assert window.session.training.settings == mine
+        trained(qtbot, window)
+        dialog = opened(qtbot, window)
+        # Its text may end left of the middle.
+        qtbot.mouseClick(dialog.controls["ask_before_closing"], Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
+        dialog.close_button.click()
+        assert isinstance(dialog.controls["ask_before_closing"], QCheckBox)
+        answers.yes = False
+        window.projects.open(tmp_path / "other.tokstudio")
+        assert answers.asked == ["Run 1 has not been saved or exported."], "opening a project asks all the same"
+        answers.asked.clear()
+        kept.append(answers)
 
     assert at_the_window(monkeypatch, act) == 0
-    assert at_the_window(monkeypatch, again) == 0
+    assert at_the_window(monkeypatch, again, [str(book)]) == 0
+    assert kept[0].asked == []
 
 
 @at_window()
@@ -142,28 +154,8 @@ def test_after_a_damaged_settings_file_the_page_is_worked_by_keyboard_and_has_na
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_closing_does_not_ask_about_unsaved_runs_where_the_person_does_not_want_it(qtbot, monkeypatch, tmp_path, book):
-    kept = []
-
-    def act(window, answers):
-        trained(qtbot, window)
-        dialog = opened(qtbot, window)
-        # Its text may end left of the middle.
-        qtbot.mouseClick(dialog.controls["ask_before_closing"], Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
-        dialog.close_button.click()
-        assert isinstance(dialog.controls["ask_before_closing"], QCheckBox)
-        answers.yes = False
-        window.projects.open(tmp_path / "other.tokstudio")
-        assert answers.asked == ["Run 1 has not been saved or exported."], "opening a project asks all the same"
-        answers.asked.clear()
-        kept.append(answers)
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
-    assert kept[0].asked == []
-
-
 @at_window("{book}")
-def test_without_autosave_no_copy_is_kept_after_a_training(qtbot, monkeypatch, window):
+def test_without_autosave_no_copy_is_kept_and_the_threads_that_were_chosen_count_the_corpus(qtbot, monkeypatch, window):
     recorder = window.session.recorder
     assert recorder is not None
     window.preferences.set("autosave", False)
@@ -176,10 +168,6 @@ def test_without_autosave_no_copy_is_kept_after_a_training(qtbot, monkeypatch, w
     quiet(qtbot, window)
     # As the training begins, and once it has ended.
     assert len(copies) == 2
-
-
-@at_window("{book}")
-def test_the_threads_that_were_chosen_count_the_corpus(qtbot, monkeypatch, window):
     used, count_work = [], prepare_corpus.count_work
 
     def counting(texts, settings, threads, **given):

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QItemSelectionModel, QObject, QPoint, QRect, Qt
+from PySide6.QtCore import QEvent, QItemSelectionModel, QObject, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import (
     QApplication,
@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tests.gui.person import TEXT, at_the_window, at_window, quiet, trained
+from tests.gui.person import at_the_window, at_window, quiet, trained
 from tests.gui.window.test_little_room import body_of, in_sight, settle
 from tokstudio.gui.panes.runs.model import HELD_OUT, VOCABULARY
 from tokstudio.gui.state.training_settings import Settings
@@ -214,33 +214,6 @@ def test_a_change_of_theme_and_a_pane_made_floating_by_a_layout_are_painted(qtbo
 
 
 @at_window()
-def test_a_change_of_text_size_updates_every_measure(qtbot, window):
-    session = window.session
-    session.corpus.add_text(TEXT)
-    session.training.set_settings(Settings(270))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running)
-    window.merges.raise_()
-    buttons, figures, rows = window.text.toggles, window.status.figures, window.merges.table.verticalHeader()
-
-    def measures():
-        QApplication.processEvents()
-        return [button.isVisible() for button in buttons], figures.text(), rows.defaultSectionSize()
-
-    before = measures()
-    larger = window.actions_by_id["text_larger"].trigger
-    for enlarge in (larger, lambda: window.preferences.set("text_size", BODY_PIXELS + 5)):
-        enlarge()
-        measures()
-        assert figures.width() >= figures.sizeHint().width(), "no figure is cut"
-    assert measures() != before
-    window.actions_by_id["theme_dark"].trigger()
-    measures()
-    window.actions_by_id["text_reset"].trigger()
-    assert measures() == before
-
-
-@at_window()
 def test_a_problem_of_the_corpus_does_not_widen_its_column(qtbot, window):
     window.resize(1440, 870)
     for name in ("learn", "train"):
@@ -254,55 +227,78 @@ def test_a_problem_of_the_corpus_does_not_widen_its_column(qtbot, window):
     assert window.corpus.width() == width
 
 
-@pytest.mark.parametrize("height", [900, 640])
-def test_rows_stay_selected_and_nothing_is_wider_after_larger_text_and_back(qtbot, monkeypatch, book, height):
-    def act(window, answers):
-        window.resize(1440 if height == 900 else 1024, height)
-        trained(qtbot, window)
-        window.places.open(window.merges)
-        settle(qtbot, window)
-        table = window.merges.table
-        table.selectRow(7)
-        more = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
-        table.selectionModel().select(table.model().index(9, 0), more)
-        before, theme = look(window, table), window.theme
-
-        def change(act):
-            with qtbot.waitSignal(theme.settled):
-                act()
-            settle(qtbot, window)
-
-        for name in ("text_larger", "text_smaller"):
-            change(lambda name=name: [window.actions_by_id[name].trigger() for _ in range(2)])
-            assert look(window, table)[0] == [7, 9]
-        assert look(window, table) == before
-        for mode in ("dark", "light") if height == 900 else ():
-            change(partial(theme.set_mode, mode))
-            assert look(window, table) == before
-
-    def look(window, table):
-        rows = sorted(index.row() for index in table.selectionModel().selectedRows())
-        widths = {pane.objectName(): pane.width() for pane in window.panes if not pane.visibleRegion().isEmpty()}
-        return rows, window.size(), widths, [table.columnWidth(at) for at in range(table.model().columnCount())]
-
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
-
-
 @at_window("{book}")
-def test_what_is_hidden_gets_the_style_later_or_when_it_is_shown(qtbot, window):
-    more, theme = window.configure.more, window.theme
-    hidden = [label for label in more.findChildren(QLabel) if label.property("role") == "muted"]
-    labels = window.configure.findChildren(QLabel)
-    seen = [label for label in labels if label.isVisible() and label.property("role") == "muted"]
+def test_a_change_of_text_size_updates_every_measure_and_reaches_what_is_hidden_later(qtbot, window):
+    theme, actions = window.theme, window.actions_by_id
+    trained(qtbot, window, 270)
+    window.merges.raise_()
+    buttons, figures, rows = window.text.toggles, window.status.figures, window.merges.table.verticalHeader()
+    muted = [label for label in window.configure.findChildren(QLabel) if label.property("role") == "muted"]
+    hidden = [label for label in window.configure.more.findChildren(QLabel) if label.property("role") == "muted"]
+    seen = [label for label in muted if label.isVisible()]
     assert hidden
     assert seen
     assert not any(label.isVisible() for label in hidden)
     size = hidden[0].font().pixelSize()
+
+    def measures():
+        QApplication.processEvents()
+        return [button.isVisible() for button in buttons], figures.text(), rows.defaultSectionSize()
+
+    before = measures()
+    actions["text_larger"].trigger()
+    measures()
+    assert figures.width() >= figures.sizeHint().width(), "no figure is cut"
     with qtbot.waitSignal(theme.settled):
-        theme.set_text_size(20)
+        theme.set_text_size(BODY_PIXELS + 5)
         assert {label.font().pixelSize() for label in seen} == {theme.scaled(12)}
         assert hidden[0].font().pixelSize() != theme.scaled(12), "it costs the time of those in sight"
     assert size != hidden[0].font().pixelSize() == theme.scaled(12)
-    theme.set_text_size(13)
-    window.actions_by_id["more_settings"].trigger()
+    assert measures() != before
+    assert figures.width() >= figures.sizeHint().width(), "no figure is cut"
+    actions["theme_dark"].trigger()
+    measures()
+    actions["text_reset"].trigger()
+    assert measures() == before
+    actions["more_settings"].trigger()
     assert {label.font().pixelSize() for label in hidden if label.isVisible()} == {size}
+
+
+@at_window("{book}")
+def test_rows_stay_selected_nothing_is_wider_after_larger_text_and_back_and_a_size_given_meanwhile_stays(qtbot, window):
+    theme, table = window.theme, window.merges.table
+    trained(qtbot, window)
+    window.places.open(window.merges)
+
+    def look():
+        rows = sorted(index.row() for index in table.selectionModel().selectedRows())
+        widths = {pane.objectName(): pane.width() for pane in window.panes if not pane.visibleRegion().isEmpty()}
+        return rows, window.size(), widths, [table.columnWidth(at) for at in range(table.model().columnCount())]
+
+    def change(act):
+        with qtbot.waitSignal(theme.settled):
+            act()
+        settle(qtbot, window)
+
+    for size in (QSize(1440, 900), QSize(1024, 640)):
+        window.resize(size)
+        settle(qtbot, window)
+        table.selectRow(7)
+        more = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
+        table.selectionModel().select(table.model().index(9, 0), more)
+        before = look()
+        for name in ("text_larger", "text_smaller"):
+            change(lambda name=name: [window.actions_by_id[name].trigger() for _ in range(2)])
+            assert look()[0] == [7, 9]
+        assert look() == before
+        if size.height() == 900:
+            change(partial(theme.set_mode, "dark"))
+            assert look() == before
+    for larger, wanted in enumerate((QSize(1250, 840), QSize(1080, 740)), 1):
+
+        def enlarge(larger=larger, wanted=wanted):
+            theme.set_text_size(BODY_PIXELS + larger)
+            window.windowHandle().resize(wanted)
+
+        change(enlarge)
+        assert window.size() == wanted

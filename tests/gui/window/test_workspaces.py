@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QByteArray, QEvent, QPoint, QPointF, Qt
@@ -32,7 +31,7 @@ from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.window import main_window
 from tokstudio.gui.window.dock_sizes import tab_bars
 from tokstudio.gui.window.main_window import MainWindow
-from tokstudio.gui.window.workspaces import TRAIN, WORKSPACES
+from tokstudio.gui.window.workspaces import WORKSPACES
 
 SIDES = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
@@ -211,9 +210,13 @@ def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, unsty
     assert window.token.isHidden()
 
 
-def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last(qtbot, monkeypatch, unstyled):
+def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last_and_if_low_does_not_grow(
+    qtbot, monkeypatch, unstyled
+):
     def arrange(window, answers):
+        set_height(qtbot, window, 900)
         window.why.close()
+        enter(window, "explore")
         enter(window, "compare")
         window.runs.close()
         window.token.raise_()
@@ -222,6 +225,12 @@ def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last
         assert checked(window) == ["compare"]
         qtbot.waitUntil(lambda: seen(window) == {"compare", "token"})
         assert window.runs.isHidden()
+        set_height(qtbot, window, 640)
+        enter(window, "explore")
+        enter(window, "compare")
+        qtbot.waitUntil(lambda: "compare" in places(window))
+        settle(qtbot, window)
+        assert window.height() == 640
         enter(window, "train")
         assert window.why.isHidden()
         assert not window.runs.isHidden()
@@ -362,25 +371,8 @@ def test_low_windows_keep_their_height_and_have_one_place_where_high_ones_have_t
     assert window.height() == 640
 
 
-def test_an_arrangement_left_in_a_high_window_does_not_make_a_low_one_grow(qtbot, monkeypatch, unstyled):
-    def leave(window, answers):
-        set_height(qtbot, window, 900)
-        enter(window, "compare")
-        enter(window, "train")
-
-    def act(window, answers):
-        set_height(qtbot, window, 640)
-        enter(window, "compare")
-        qtbot.waitUntil(lambda: "compare" in places(window))
-        settle(qtbot, window)
-        assert window.height() == 640
-
-    assert at_the_window(monkeypatch, leave) == 0
-    assert at_the_window(monkeypatch, act) == 0
-
-
 def test_a_restart_in_an_empty_workspace_shows_its_welcome(qtbot, monkeypatch, unstyled):
-    def look(name, following, window, answers):
+    def look(name, window, answers):
         QApplication.processEvents()
         assert checked(window) == [name]
         assert not window.session.runs.all
@@ -394,11 +386,12 @@ def test_a_restart_in_an_empty_workspace_shows_its_welcome(qtbot, monkeypatch, u
             assert "Each document of the corpus will have a row here" in window.explore.page.empty.label.text()
         else:
             assert window.compression.welcome.isVisible()
-        enter(window, following)
 
-    # The first start of a test is in Train.
-    for name, following in pairwise([TRAIN, *(name for name in WORKSPACES if name != TRAIN), TRAIN]):
-        assert at_the_window(monkeypatch, partial(look, name, following)) == 0
+    for name in WORKSPACES:
+        preferences = Preferences()
+        preferences.set("workspace", name)
+        preferences.flush()
+        assert at_the_window(monkeypatch, partial(look, name)) == 0
 
 
 @at_window()
