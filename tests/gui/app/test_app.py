@@ -22,6 +22,7 @@ from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.app import app
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
+from tokstudio.gui.session.preferences import settings_file
 from tokstudio.gui.state.training_settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -36,22 +37,24 @@ def book(tmp_path):
     return path
 
 
-def trained(qtbot, window, answers, book, size="400"):
-    """Opens a file by the menu, types a vocabulary size and presses Train."""
+def trained(qtbot, window, answers, book):
+    """Opens a file by the menu, types 400 as the vocabulary size and presses Train."""
     answers.files = [book]
     window.actions_by_id["open_corpus"].trigger()
     qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
     field = window.configure.size_field.number
     field.setFocus()
     field.selectAll()
-    qtbot.keyClicks(field, size)
+    qtbot.keyClicks(field, "400")
     qtbot.keyClick(field, Qt.Key.Key_Tab)
     qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: window.session.runs.active is not None and window.session.training.current is None)
 
 
 @at_window()
-def test_opening_training_and_exporting_by_the_menus(qtbot, tmp_path, book, window, answers):
+def test_opening_training_and_exporting_by_the_menus_after_which_closing_does_not_ask(
+    qtbot, tmp_path, book, window, answers
+):
     expected = train(Corpus.from_text(BOOK), TrainingConfig(vocabulary_size=400))
     session = window.session
     trained(qtbot, window, answers, book)
@@ -90,6 +93,13 @@ def test_opening_training_and_exporting_by_the_menus(qtbot, tmp_path, book, wind
     theirs = HuggingFaceTokenizer.from_file(str(folder / "tokenizer.json"))
     assert theirs.encode(SENTENCE).ids == expected.encode(SENTENCE)
     assert "Read back: identical on " in window.status.currentMessage()
+    # The menu opens the dialog with the last ones.
+    window.actions_by_id["export_tokenizer"].trigger()
+    dialog = next(dialog for dialog in window.findChildren(ExportDialog) if dialog.isVisible())
+    assert dialog.windowModality() == Qt.WindowModality.WindowModal
+    assert dialog.list.chosen == ("huggingface",)
+    assert dialog.folder.folder == folder / "Run 1"
+    dialog.reject()
 
     for name in ("merges.csv", "merges.jsonl", "vocabulary.csv"):
         answers.target = folder / name
@@ -115,10 +125,13 @@ def test_opening_training_and_exporting_by_the_menus(qtbot, tmp_path, book, wind
     assert session.runs.active.tokenizer.encode(SENTENCE) == expected.encode(SENTENCE)
     assert not any(path.name.startswith(".") for path in folder.iterdir())
     assert load(tmp_path / "out").encode(SENTENCE) == expected.encode(SENTENCE)
+    answers.asked.clear()
+    assert window.close()
+    assert answers.asked == []
 
 
 @at_window("{book}")
-def test_step_pause_resume_and_stop_by_keys(qtbot, window):
+def test_step_pause_resume_and_stop_by_keys_and_while_nothing_trains_another_run(qtbot, window):
     session = window.session
     qtbot.waitUntil(lambda: len(session.corpus.sources) == 1)
     for made in (1, 2, 3):
@@ -136,16 +149,9 @@ def test_step_pause_resume_and_stop_by_keys(qtbot, window):
     qtbot.waitUntil(lambda: session.training.current is None)
     assert session.runs.active.ended == "reached vocabulary size"
     assert np.array_equal(session.runs.active.merges[:3], session.runs.all[0].merges)
-
-
-@at_window()
-def test_runs_are_changed_by_keys_while_nothing_trains(qtbot, book, window, answers):
-    session = window.session
-    trained(qtbot, window, answers, book, "300")
-    for size in (280, 290):
-        session.training.set_settings(Settings(size))
-        session.training.start()
-        qtbot.waitUntil(lambda: session.training.current is None)
+    session.training.set_settings(Settings(280))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None)
     shown = []
     for key in (Qt.Key.Key_PageUp, Qt.Key.Key_PageUp, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
         qtbot.keyClick(window, key, Qt.KeyboardModifier.AltModifier)
@@ -205,23 +211,6 @@ def test_the_ids_of_the_text_are_written_as_they_are_shown(qtbot, tmp_path, book
     assert window.status.currentMessage() == f"Wrote ids.npy to {tmp_path}."
 
 
-@at_window()
-def test_the_export_menu_opens_the_dialog_with_its_format_or_with_the_last_ones_and_closing_does_not_ask_then(
-    qtbot, tmp_path, book, window, answers
-):
-    trained(qtbot, window, answers, book)
-    export(qtbot, window, "minbpe", tmp_path / "out")
-    window.actions_by_id["export_tokenizer"].trigger()
-    dialog = next(dialog for dialog in window.findChildren(ExportDialog) if dialog.isVisible())
-    assert dialog.windowModality() == Qt.WindowModality.WindowModal
-    assert dialog.list.chosen == ("minbpe",)
-    assert dialog.folder.folder == tmp_path / "out" / "Run 1"
-    dialog.reject()
-    answers.asked.clear()
-    assert window.close()
-    assert answers.asked == []
-
-
 @at_window("{book}")
 def test_a_sample_replaces_a_corpus_and_closing_ends_a_training_only_after_asking(qtbot, book, window, answers):
     qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
@@ -242,7 +231,7 @@ def test_a_sample_replaces_a_corpus_and_closing_ends_a_training_only_after_askin
     assert len(answers.asked) == 2
 
 
-def test_the_window_remembers_what_was_changed(qtbot, monkeypatch):
+def test_the_window_remembers_what_was_changed_until_the_settings_are_reset(qtbot, monkeypatch):
     def change(window, answers):
         window.token.close()
         window.actions_by_id["theme_dark"].trigger()
@@ -263,8 +252,14 @@ def test_the_window_remembers_what_was_changed(qtbot, monkeypatch):
             5000, 3, pattern="gpt2", special_tokens=("<|end|>",), documents="line"
         )
 
+    def look_again(window, answers):
+        assert window.actions_by_id["theme_system"].isChecked()
+
     assert at_the_window(monkeypatch, change) == 0
     assert at_the_window(monkeypatch, look) == 0
+    assert "dark" in settings_file().read_text()
+    assert at_the_window(monkeypatch, look_again, ["--reset-settings"]) == 0
+    assert "dark" in settings_file().with_name("settings.ini.old").read_text()
 
 
 @at_window()

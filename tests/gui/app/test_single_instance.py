@@ -314,19 +314,6 @@ def test_a_new_window_is_opened_where_one_is_asked_for(qtbot, monkeypatch, first
     assert not asked
 
 
-def test_reset_settings_restores_the_defaults(qtbot, monkeypatch):
-    def change(window, answers):
-        window.actions_by_id["theme_dark"].trigger()
-
-    def look(window, answers):
-        assert window.actions_by_id["theme_system"].isChecked()
-
-    assert at_the_window(monkeypatch, change) == 0
-    assert "dark" in settings_file().read_text()
-    assert at_the_window(monkeypatch, look, ["--reset-settings"]) == 0
-    assert "dark" in settings_file().with_name("settings.ini.old").read_text()
-
-
 def test_the_log_says_what_is_running_and_that_it_ended(qtbot, monkeypatch, tmp_path, book):
     log = tmp_path / "a log.txt"
 
