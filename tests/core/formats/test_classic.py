@@ -8,15 +8,7 @@ import json
 import pytest
 from hypothesis import given, settings
 
-from tests.core.formats.trained import (
-    banana,
-    everything,
-    same,
-    shuffled,
-    texts_to_train_on,
-    trained,
-    with_specials,
-)
+from tests.core.formats.trained import banana, everything, same, shuffled, texts_to_train_on, trained, with_specials
 from tokstudio import FormatError, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.classic import Classic

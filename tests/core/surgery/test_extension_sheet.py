@@ -13,16 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokstudio import (
-    ConfigError,
-    Corpus,
-    CorpusError,
-    TrainingConfig,
-    extend,
-    extension_sheet,
-    fill_reserved,
-    train,
-)
+from tokstudio import ConfigError, Corpus, CorpusError, TrainingConfig, extend, extension_sheet, fill_reserved, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import by_entry

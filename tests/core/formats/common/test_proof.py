@@ -42,10 +42,7 @@ def test_a_gap_before_ordinary_tokens_is_told_apart_from_special_ones():
         "5 other tokens move, the first from 300 to 257.",
     )
     assert compact.special_tokens == {"<|end|>": 256, "a\nb": 262}
-    assert closed_gaps(tokenizer.at(2))[1][1:] == (
-        "A token moves from 300 to 257.",
-        "A token moves from 301 to 258.",
-    )
+    assert closed_gaps(tokenizer.at(2))[1][1:] == ("A token moves from 300 to 257.", "A token moves from 301 to 258.")
 
 
 def test_the_same_text_becomes_the_same_tokens():

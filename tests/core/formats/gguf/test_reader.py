@@ -319,20 +319,14 @@ BAD = [
         gguf({"split.no": ("u16", 1), "split.count": ("u16", 3)}),
         "this is part 2 of 3 of a model, and the first part has the tokenizer.",
     ),
-    (
-        gguf(whole(**{"tokenizer.ggml.model": ("str", "rwkv")})),
-        'is of the kind "rwkv", and TokStudio reads gpt2,',
-    ),
+    (gguf(whole(**{"tokenizer.ggml.model": ("str", "rwkv")})), 'is of the kind "rwkv", and TokStudio reads gpt2,'),
     (gguf(whole(**{"tokenizer.ggml.model": ("u8", 3)})), "the value of tokenizer.ggml.model has the wrong type."),
     (gguf(whole(**{"tokenizer.ggml.tokens": ("str*", [])})), "its list of tokens is empty."),
     (gguf(whole(**{"tokenizer.ggml.tokens": None})), "its list of tokens is empty."),
     (gguf(whole(**{"tokenizer.ggml.tokens": ("i32*", [1])})), "the value of tokenizer.ggml.tokens has the wrong type."),
     (gguf(whole(**{"tokenizer.ggml.token_type": ("i32*", [1])})), "not every token has a type."),
     (gguf(whole(**{"tokenizer.ggml.merges": None})), "its tokenizer has no merges."),
-    (
-        gguf(whole(**{"tokenizer.ggml.merges": ("str*", ["an"])})),
-        "merge 1 is not two tokens with a space",
-    ),
+    (gguf(whole(**{"tokenizer.ggml.merges": ("str*", ["an"])})), "merge 1 is not two tokens with a space"),
     # Without a place in a file that is not there.
     (
         gguf(whole(**{"tokenizer.ggml.merges": ("str*", ["a xyz"])})),
@@ -347,15 +341,9 @@ BAD = [
     (embedded(" [1]"), "model.gguf: the value of tokenizer.huggingface.json is no JSON object."),
     (gguf({"tokenizer.huggingface.json": ("u8", 1)}), "value of tokenizer.huggingface.json has the wrong type."),
     (gguf(whole(**{"tokenizer.ggml.merges": ("str*", [b"\xff a"])})), "merge 1 is not UTF-8."),
-    (
-        gguf(whole(**{"tokenizer.chat_template": ("str", b"\xff")})),
-        "value of tokenizer.chat_template is not UTF-8.",
-    ),
+    (gguf(whole(**{"tokenizer.chat_template": ("str", b"\xff")})), "value of tokenizer.chat_template is not UTF-8."),
     (gguf(pieces(**{"tokenizer.ggml.scores": ("f32*", [1.0])})), "not every token has a score."),
-    (
-        gguf(pieces(**{"tokenizer.ggml.scores": ("f32*", [float("nan")] * 300)})),
-        "score of a token is not a number.",
-    ),
+    (gguf(pieces(**{"tokenizer.ggml.scores": ("f32*", [float("nan")] * 300)})), "score of a token is not a number."),
     (gguf(pieces(**{"tokenizer.ggml.token_type": ("i32*", [1] * 300)})), "has 0 unknown tokens, and must have one."),
     (gguf(pieces(**{"tokenizer.ggml.tokens": ("str*", ["a", *PIECES[1:-1], "a"])})), 'the token "a" appears twice'),
     (gguf(whole(**{"tokenizer.ggml.tokens": ("str*", [b"\xff"] * 300)})), "token 0 is not UTF-8."),

@@ -189,10 +189,7 @@ TEXTS = ("banana<|im_start|>ban <|image|> <think> ab", "<|pad|>a<a>", "x <b>  <|
             "the first wins.",
         ),
         ({"config": {"extra_special_tokens": {"image": "<|image|>", "x_token": "<a>"}}}, ""),
-        (
-            {"config": {"foo_token": "ban"}},
-            'The files beside it make tokens of its vocabulary added ones: "ban".',
-        ),
+        ({"config": {"foo_token": "ban"}}, 'The files beside it make tokens of its vocabulary added ones: "ban".'),
         (
             {"config": {"added_tokens_decoder": {"263": added("<|endoftext|>", lstrip=True, special=False)}}},
             'tokenizer_config.json describes "<|endoftext|>" (lstrip, special) otherwise than the file itself',

@@ -60,12 +60,7 @@ def file_of(make):
     return make().to_str()
 
 
-MADE = {
-    "WordPiece": word_piece,
-    "WordLevel": word_level,
-    "Unigram": unigram,
-    "Unigram of bytes": unigram_of_bytes,
-}
+MADE = {"WordPiece": word_piece, "WordLevel": word_level, "Unigram": unigram, "Unigram of bytes": unigram_of_bytes}
 
 
 @pytest.fixture(scope="module", params=MADE)

@@ -12,17 +12,7 @@ import pytest
 import regex
 
 from tests.core.formats.file_mutants import read_or_refused
-from tests.core.formats.trained import (
-    TEXT,
-    banana,
-    everything,
-    refusal,
-    same,
-    shuffled,
-    spoil,
-    trained,
-    with_specials,
-)
+from tests.core.formats.trained import TEXT, banana, everything, refusal, same, shuffled, spoil, trained, with_specials
 from tokstudio import FormatError, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import minbpe as minbpe

@@ -40,11 +40,7 @@ OPTIONS = {
     "plain": {},
     "bytes": {"byte_fallback": True, "character_coverage": 0.98},
     "symbols": {"user_defined_symbols": ["<x>", "the cat"], "control_symbols": ["<c>"]},
-    "as it is": {
-        "add_dummy_prefix": False,
-        "normalization_rule_name": "identity",
-        "remove_extra_whitespaces": False,
-    },
+    "as it is": {"add_dummy_prefix": False, "normalization_rule_name": "identity", "remove_extra_whitespaces": False},
     "spaces behind": {"treat_whitespace_as_suffix": True, "split_digits": True},
 }
 
