@@ -65,6 +65,7 @@ class Browser(QTextBrowser):
         self._theme = theme
         self._text = ""
         self._drawn_at = 0  # the width that the pictures fit
+        self._waiting: tuple[str, str, int] | None = None  # what is drawn when the page is seen
         # Later: the scroll bar appears within `setHtml`, which would run twice.
         self._refit = QTimer(self, singleShot=True, interval=0)
         self._refit.timeout.connect(self._restyle)
@@ -80,7 +81,10 @@ class Browser(QTextBrowser):
 
     def show_text(self, text: str, anchor: str = "", at: int = 0) -> None:
         """Shows a page from its top, from a title, or from where it was left."""
-        self._text, self._drawn_at = text, self.width()
+        if not self.isVisible():
+            self._waiting = text, anchor, at
+            return
+        self._text, self._drawn_at, self._waiting = text, self.width(), None
         roles = {role: getattr(self._theme.palette, role) for role in ("accent", "accent_soft", "hover", "muted")}
         mono = self._theme.monospace_font().family()
         self.document().setDefaultStyleSheet(_STYLE.substitute(roles, mono=mono))
@@ -112,6 +116,8 @@ class Browser(QTextBrowser):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        if self._waiting is not None:
+            self.show_text(*self._waiting)
         self._fit_pictures()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -156,7 +162,8 @@ class Browser(QTextBrowser):
             self._refit.start()
 
     def _restyle(self) -> None:
-        self.show_text(self._text, at=self.verticalScrollBar().value())
+        if self._waiting is None:
+            self.show_text(self._text, at=self.verticalScrollBar().value())
 
     def _room(self) -> int:
         """The width for a picture beside a scroll bar, so that its size does not depend on whether there is one."""

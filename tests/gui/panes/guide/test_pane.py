@@ -311,6 +311,26 @@ def test_theme_and_text_size_change_the_page_where_it_is(qapp, pane, theme):
     assert heading.charFormat().font().pixelSize() == 30
 
 
+def test_a_page_that_is_not_seen_is_drawn_once_it_is(qapp, pane, theme):
+    theme.apply(qapp)
+    pane.show_page("ties")
+    pane.browser.verticalScrollBar().setValue(40)
+    pane.browser.hide()
+    drawn = []
+    pane.browser.document().contentsChanged.connect(lambda: drawn.append(None))
+    theme.set_mode("dark")
+    theme.set_text_size(20)
+    assert not drawn
+    pane.browser.show()
+    assert drawn
+    assert theme.palette.accent.lower() in pane.browser.document().toHtml()
+    assert pane.browser.verticalScrollBar().value() == 40
+    pane.browser.hide()
+    pane.show_page("glossary")
+    pane.browser.show()
+    assert shown(pane).startswith(pane.choice.currentText())
+
+
 def test_the_end_of_a_page_is_reached_step_by_step_and_no_page_makes_the_pane_higher(qtbot, pane):
     browser, bar = pane.browser, pane.browser.verticalScrollBar()
     least = pane.minimumSizeHint().height()
