@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.algorithms import BOUNDLESS_TEXT as TEXT
 from tests.core.algorithms import boundless
 from tests.core.reference import encode_boundless, named_pattern, train_boundless
-from tests.core.texts import document, patient
+from tests.core.texts import document
 from tokstudio import Corpus, Trainer, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.kernels import encode as kernel
@@ -69,13 +69,11 @@ def assert_is_the_definition(tokenizer, texts, weights=None, refuses=lambda toke
     assert len(set(spelled)) == len(spelled)
 
 
-@settings(patient, max_examples=200)
 @given(st.lists(words | document, max_size=5), configs)
 def test_the_definition(texts, config):
     assert_is_the_definition(train(Corpus.from_texts(texts), config), texts)
 
 
-@settings(patient, max_examples=60)
 @given(st.lists(st.text("abé \n", max_size=30), max_size=4), st.integers(257, 290), st.sampled_from(TIE_BREAKS))
 def test_the_definition_where_bytes_are_made_in_several_ways(texts, size, rule):
     texts = [text.encode() for text in texts]
@@ -84,7 +82,6 @@ def test_the_definition_where_bytes_are_made_in_several_ways(texts, size, rule):
     )
 
 
-@settings(patient, max_examples=60)
 @given(st.lists(words, min_size=1, max_size=3), st.integers(257, 300), st.data())
 def test_the_definition_with_weights(texts, size, data):
     weights = data.draw(st.lists(st.integers(1, 4), min_size=len(texts), max_size=len(texts)))
@@ -93,7 +90,6 @@ def test_the_definition_with_weights(texts, size, data):
     assert_is_the_definition(train(corpus, boundless(size)), texts, weights)
 
 
-@settings(patient, max_examples=60)
 @given(words, st.integers(0, 60))
 def test_any_text_is_encoded_by_the_definition(text, merges):
     tokenizer = TRAINED.at(merges)
@@ -108,16 +104,15 @@ IS_SUPER = TRAINED.run.supermerges.tolist()
 
 
 def test_the_definition_on_large_text():
-    names = ("how-tokenizers-work.txt", "word_count.py", "story/eng_Latn.txt", "story/deu_Latn.txt")
-    texts = [(CORPORA / name).read_text(encoding="utf-8") for name in names]
-    texts *= 2
-    tokenizer = train(Corpus.from_texts(texts), boundless(800))
-    made = train_boundless([text.encode() for text in texts], named_pattern("gpt2"), vocabulary_size=800)
+    names = ("how-tokenizers-work.txt", "story/eng_Latn.txt")
+    texts = [(CORPORA / name).read_text(encoding="utf-8")[:4_000] for name in names] * 3
+    tokenizer = train(Corpus.from_texts(texts), boundless(600))
+    made = train_boundless([text.encode() for text in texts], named_pattern("gpt2"), vocabulary_size=600)
     assert tokenizer.merges.tolist() == [list(pair) for pair in made.merges]
     assert tokenizer.run.counts.tolist() == made.counts
     assert tokenizer.run.columns["overtaken"].tolist() == made.overtaken
-    assert tokenizer.supermerges.sum() > 10
-    for merges in (0, 300, 480, 500, 544):
+    assert tokenizer.supermerges.sum() > 5
+    for merges in (0, 120, 200, 300, 344):
         tokens = tokenizer.run.tokens_after[merges - 1] if merges else tokenizer.run.tokens_before
         assert sum(len(tokenizer.at(merges).encode(text)) for text in texts) == tokens
 

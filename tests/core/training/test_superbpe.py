@@ -7,7 +7,7 @@ import pickle
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.algorithms import SUPERBPE_TEXT as TEXT
@@ -21,7 +21,7 @@ from tests.core.reference import (
     train_second_stage,
     train_slowly_with_pattern,
 )
-from tests.core.texts import document, patient
+from tests.core.texts import document
 from tokstudio import Corpus, Tokenizer, Trainer, TrainingConfig, extend, train
 from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
 from tokstudio.core.base.progress import finish
@@ -86,7 +86,6 @@ configs = st.builds(
 )
 
 
-@settings(patient, max_examples=150)
 @given(st.lists(words | document, max_size=5), configs)
 def test_the_definition(texts, config):
     assert_is_the_definition(train(Corpus.from_texts(texts), config).run, texts)
@@ -106,9 +105,9 @@ def large():
     [
         (256, "gpt2", "", {}),
         (400, "gpt2", "", {"tie_break": "huggingface"}),
-        (1200, "cl100k", "", {"max_words": 2}),
-        (3000, "o200k", r"\d+", {"tie_break": "bytes"}),
-        (2000, "whitespace", "none", {"max_words": 3}),
+        (700, "cl100k", "", {"max_words": 2}),
+        (1500, "o200k", r"\d+", {"tie_break": "bytes"}),
+        (1000, "whitespace", "none", {"max_words": 3}),
     ],
 )
 def test_the_definition_on_large_text(large, transition, pattern, second, more):
@@ -238,7 +237,6 @@ class TestCovering:
         assert (covered(made), covering(made), covered(SECOND_PATTERN)) == (SECOND_PATTERN, made, None)
         assert covering("gpt2") == covering(named_pattern("gpt2")) == "gpt2"
 
-    @settings(patient)
     @given(words | document, st.sampled_from([SECOND_PATTERN, r"\d+", "b| +c", r"(?<=a)b|\s$"]))
     def test_it_splits_into_matches_and_what_is_between(self, text, pattern):
         made, expected = covering(pattern), pieces(text, pattern)
