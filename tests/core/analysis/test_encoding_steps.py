@@ -317,7 +317,6 @@ def test_every_explanation_of_whole_tokens_agrees_with_the_states(tokenizer, tex
             assert_missing(steps, why, start, stop)
 
 
-@settings(max_examples=40)
 @given(documents, settings_of_runs, document)
 def test_no_merge_joins_adjacent_tokens_of_the_last_state(texts, chosen, text):
     tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen))
@@ -489,7 +488,6 @@ class TestAnswers:
             self.answer("low", start, stop)
 
 
-@settings(max_examples=40)
 @given(tokenizers(), st.data())
 def test_tokens_are_found_by_their_bytes(tokenizer, data):
     tokens = list(tokenizer.tokens)

@@ -100,7 +100,6 @@ def test_every_merge_is_explained_as_the_recount_explains_it(texts, chosen, patt
         assert_explained(corpus, run, in_bytes(word for text in texts for word in split(text)), number, most)
 
 
-@settings(max_examples=40)
 @given(st.lists(st.text("abé日😀 ", max_size=25), max_size=5), st.sampled_from(TIE_BREAKS), st.data())
 def test_characters(texts, tie_break, data):
     alphabet = list(dict.fromkeys("".join(texts)))

@@ -270,7 +270,6 @@ def test_pairs_of_causes_are_bounded_and_what_they_find_holds_for_all_lines(tmp_
     assert planted(tmp_path, probe("llama3"), two, content).columns[0].causes == {NOT_EXPLAINED: 40}
 
 
-@settings(max_examples=40)
 @given(st.sampled_from(["gpt2", "cl100k", "llama3", "qwen2", "o200k"]), st.data())
 def test_a_changed_pattern_is_found_again(pattern, data):
     tokenizer = probe(pattern)

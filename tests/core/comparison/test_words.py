@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tokstudio import Corpus, TrainingConfig, compare, train
@@ -34,7 +34,6 @@ def words_slowly(text: bytes) -> tuple[Counter[bytes], str]:
     return words, max(("words", "characters", "syllables"), key=units.__getitem__)
 
 
-@settings(max_examples=80)
 @given(
     st.lists(
         st.one_of(

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.sampling import hold_out_work, numbered_sample_work
@@ -317,7 +316,6 @@ def test_small_documents_are_the_blocks(texts, share):
     assert trained_on == [block for block, out in zip(blocks, chosen, strict=True) if not out]
 
 
-@patient
 @given(st.lists(st.integers(0, 40), min_size=20, max_size=80), st.sampled_from([0.1, 0.25, 0.5]))
 def test_a_document_is_cut_at_lines_and_nothing_is_lost(lengths, share):
     lines = [bytes([97 + i % 26]) * length + b"\n" for i, length in enumerate(lengths)]

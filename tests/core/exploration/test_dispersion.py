@@ -29,7 +29,7 @@ from tokstudio.core.model.algorithms import Picky
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer import encoder
 
-some = settings(deadline=None, max_examples=30)
+some = settings(max_examples=12)  # with each tokenizer
 
 TEXT = "the cat\nand the dog\n\n  naïve 日本本日本 aaaa abc\nbed <s> e\u0301e\u0301 \t abcabc \xff\n" * 5
 COLUMNS = ("uses", "range", "top_part", "top_share", "bunched", "dp", "dp_norm")
@@ -217,7 +217,6 @@ def test_figures_of_a_tokenizer_whose_library_encodes_equal_a_recount(by_library
     assert origin.documents[0].place == f"Pasted text, document {len(texts)}"
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(st.text("abc ", max_size=40), max_size=5),
     st.sampled_from([0.0, 0.2, 0.5, 0.75, 0.9]),

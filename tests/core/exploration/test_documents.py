@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.texts import document
@@ -59,7 +59,6 @@ def stripped(line: bytes) -> bytes:
     return line.decode("utf-8", "surrogateescape").strip().encode("utf-8", "surrogateescape")
 
 
-@settings(deadline=None)
 @given(first=texts, second=texts, budget=st.sampled_from([1, 7, 1 << 20]), most=st.sampled_from([1, 3, 1 << 19]))
 def test_every_column_equals_a_recount(first, second, budget, most):
     with pytest.MonkeyPatch.context() as patch:

@@ -63,7 +63,7 @@ def lives_in(tokenizer, corpus, marked) -> set[int]:
 
 # Where the tokens of each kind of tokenizer are is held in `test_dispersion`.
 @pytest.mark.parametrize("name", KINDS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=12)
 @given(texts=corpora)
 @example(texts=(["".join(f"the cat\nand {number} dog\n" for number in range(20)).encode()], []))
 def test_tokens_that_live_there_equal_a_recount(name, texts):

@@ -14,7 +14,6 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, explore
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import finish
@@ -71,7 +70,7 @@ STRANGE = "aAßẞsSſﬁfFiIİıkK\u212aΣσς\u0301_ -é日\n１ᾳ\u1fb3"
 LETTERS = st.text(st.sampled_from(STRANGE), max_size=12)
 
 
-@settings(patient, max_examples=400)
+@settings(max_examples=100)  # folding, words and pieces meet in many ways
 @given(
     st.lists(LETTERS, max_size=6),
     st.text(st.sampled_from(STRANGE), min_size=1, max_size=3),
@@ -90,7 +89,6 @@ def test_text_is_found_as_in_a_recount(documents, needle, case, whole_words, pie
     assert made.total == made.places == len(made)
 
 
-@settings(patient, max_examples=200)
 @given(st.binary(max_size=200), st.binary(min_size=1, max_size=3), st.integers(1, 70))
 def test_bytes_are_found_wherever_they_are(raw, needle, documents):
     texts = [raw[at : at + documents] for at in range(0, len(raw), documents)]
@@ -206,7 +204,6 @@ plain_expressions = st.builds(
 )
 
 
-@settings(patient, max_examples=300)
 @given(
     st.lists(st.text("aAbé日\n _", max_size=20), max_size=6),
     st.sampled_from(EXPRESSIONS) | plain_expressions,
@@ -360,7 +357,6 @@ def test_a_hit_has_its_line_and_place():
     assert (hit.left, hit.text, hit.right) == ("on", "e\ntwo\nt", "hree")
 
 
-@settings(patient, max_examples=100)
 @given(st.lists(st.text("abAßé日\n ", max_size=30), max_size=5), st.sampled_from(["left", "right"]))
 def test_hits_are_sorted_by_what_is_beside_them(documents, by):
     corpus = Corpus.from_texts(documents)
@@ -484,7 +480,6 @@ def test_a_search_as_it_stands_does_not_change_while_it_goes_on(monkeypatch):
     assert made.total == 200
 
 
-@settings(patient, max_examples=200)
 @given(st.lists(st.text("ab\n", max_size=20), min_size=1, max_size=4), st.integers(1, 30))
 def test_each_hit_has_its_line(texts, window):
     whole = "".join(texts)

@@ -10,11 +10,11 @@ from collections import Counter
 import numpy as np
 import pytest
 import sentencepiece
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import encode_slowly, named_pattern, pre_tokens
-from tests.core.texts import documents, patient, settings_of_runs
+from tests.core.texts import documents, settings_of_runs
 from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, load, train
 from tokstudio.core.analysis import document_encoder
 from tokstudio.core.analysis.token_counts import count_uses_work
@@ -73,7 +73,6 @@ def small_pieces(monkeypatch, part=8, block=16, long=1 << 23, margin=1 << 16, do
 EXPRESSIONS = {"none": None, "whitespace": r"\s*\S+|\s+", r"\w+|\W": r"\w+|\W"}
 
 
-@settings(patient, max_examples=100)
 @given(
     documents, settings_of_runs, st.sampled_from(["none", "none", "whitespace", "gpt2", "cl100k", r"\w+|\W"]), st.data()
 )
@@ -288,7 +287,6 @@ PREPARED = {
 }
 
 
-@settings(patient, max_examples=150)
 @given(
     st.lists(st.text("ab e\u0301é\n日", max_size=30) | st.sampled_from(["a<s>b", " <s> a<s>", "ab" * 40]), max_size=8),
     st.sampled_from(["none", "gpt2", "cl100k", "o200k", r"\s?\w+|\W"]),

@@ -8,10 +8,9 @@ from math import isnan, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, CorpusError, Tokenizer, TrainingConfig, explore, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.sampling import hold_out_work
@@ -79,7 +78,6 @@ def small_parts(patch, table=16, at_once=5, memory=7):
     patch.setattr(module, "_GROUP", 11)
 
 
-@settings(patient, max_examples=120)
 @given(TEXTS, st.integers(1, 5), st.sampled_from(["pre-tokens", "tokens"]), st.integers(1, 3), st.booleans())
 def test_words_are_those_of_a_recount(tokenizer, texts, n, of, least, is_small):
     here = explore(Corpus.from_texts(texts), tokenizer)
@@ -201,7 +199,6 @@ def test_empty_corpora_have_no_words(tokenizer):
 # --- Boilerplate ------------------------------------------------------------------------------------------------------
 
 
-@settings(patient, max_examples=100)
 @given(
     st.lists(st.lists(st.integers(0, 5), max_size=3).map(lambda row: [word for k in row for word in BLOCKS[k]]),
              max_size=12),
@@ -303,7 +300,6 @@ def sources(**texts):
     return Corpus(tuple(Source.from_texts(documents, name) for name, documents in texts.items()))
 
 
-@settings(patient, max_examples=60)
 @given(TEXTS, TEXTS, TEXTS, st.integers(1, 3), st.sampled_from(["words", "tokens"]), st.booleans())
 def test_sides_are_counted_as_in_a_recount(tokenizer, first, second, third, n, of, is_small):
     here = explore(sources(a=first, b=second, c=third), tokenizer)

@@ -58,7 +58,6 @@ def same(one: Corpus, other: Corpus, config: TrainingConfig) -> bool:
 TEXTS = ("the cat and the hat", "a hat, a cat and a dog", "und der Hund and the dog")
 
 
-@settings(max_examples=40)
 @given(st.lists(documents, min_size=1, max_size=4), st.randoms(use_true_random=False))
 def test_shards_counted_in_any_order_give_the_table_of_one_pass(parts, order):
     sources = [Source.from_texts(texts, f"{number}.txt") for number, texts in enumerate(parts)]
@@ -239,7 +238,6 @@ def test_a_table_has_a_row_for_each_word_and_source_in_the_order_of_places():
 # ---- the file
 
 
-@settings(max_examples=40)
 @given(documents, st.sampled_from(TIE_BREAKS), st.sampled_from(["gpt2", "cl100k"]))
 def test_a_file_of_counts_trains_as_the_text(tmp_path_factory, texts, tie_break, pattern):
     corpus = corpus_of(texts, "the end of the corpus")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tokstudio import ConfigError
@@ -85,7 +85,6 @@ def test_another_spelling_splits_every_text_alike(spelling):
     slow = f"(?:{spelling})"
     assert splitter(slow).kind == OWN
 
-    @settings(max_examples=120)
     @given(st.text("as'1. \n\r\tſ\xa0L", max_size=14))
     def alike(text):
         assert splitter(spelling).split(text) == splitter(slow).split(text)
@@ -135,7 +134,6 @@ def test_long_texts_come_in_pieces(pattern):
     assert list(work) == []
 
 
-@settings(max_examples=160)
 @given(data=raw, piece=st.integers(1, 9), matches=st.integers(1, 4))
 def test_a_custom_expression_sees_the_document_as_one_text(data, piece, matches):
     with pytest.MonkeyPatch.context() as patch:
@@ -149,7 +147,6 @@ def test_a_custom_expression_sees_the_document_as_one_text(data, piece, matches)
     ]
 
 
-@settings(max_examples=120)
 @given(data=raw)
 def test_a_custom_expression_uses_the_unicode_of_the_scanners(data):
     for name, expression in REGEX.items():

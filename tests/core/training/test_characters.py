@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import Recount, assert_recounted, train_slowly
-from tests.core.texts import documents, patient
+from tests.core.texts import documents
 from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, extend, train
 from tokstudio.core.algorithms.bpe.engine import PairEngine
 from tokstudio.core.algorithms.common import symbols
@@ -44,7 +44,6 @@ def recount(documents: list[str], size: int, tie_break: str, longest: int | None
     return train_slowly([], vocabulary_size=size, tie_break=rule, max_token_bytes=longest, start=start)
 
 
-@patient
 @given(texts, st.integers(1, 12), st.sampled_from(TIE_BREAKS), st.one_of(st.none(), st.integers(2, 9)))
 def test_merges_equal_those_of_the_slow_reference(documents, merges, tie_break, longest):
     alphabet = len(set("".join(documents)))
@@ -245,7 +244,6 @@ any_documents = documents.map(lambda raw: [each.decode("utf-8", "replace") for e
 asian = st.lists(st.text("日本語é—😀 a", max_size=30), max_size=4)
 
 
-@settings(patient, max_examples=80)
 @given(any_documents | asian, st.sampled_from(TIE_BREAKS), st.booleans())
 def test_it_is_the_definition(texts, tie_break, frequent):
     limits = {"min_frequency": 2} if frequent else {"vocabulary_size": 290}

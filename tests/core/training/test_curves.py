@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.algorithms import CASES
-from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
 from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
 from tokstudio.core.analysis.token_counts import measure_work
@@ -100,7 +99,7 @@ def test_the_weighted_sum_of_all_sources_is_the_run(pattern, weights):
     assert found.bytes @ np.array(text.multipliers) == run.corpus.bytes
 
 
-@settings(patient, max_examples=25)
+@settings(max_examples=25)
 @given(
     st.lists(st.lists(st.text("ab \n", min_size=1, max_size=20), max_size=12), min_size=1, max_size=4),
     st.lists(st.text("ab \n", max_size=30), max_size=9),

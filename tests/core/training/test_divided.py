@@ -21,7 +21,6 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.core.reference import named_pattern, pre_tokens, train_slowly
-from tests.core.texts import patient
 from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, WordCounts, count, extend, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.open_sources import content_work
@@ -160,7 +159,7 @@ def result(run):
 
 
 @pytest.mark.parametrize("route", ROUTES)
-@settings(patient, phases=[Phase.generate], max_examples=40)
+@settings(phases=[Phase.generate], max_examples=15)
 @given(seeds)
 def test_a_divided_data_set_trains_as_the_recount_of_its_rows(tmp_path_factory, route, order):
     rows, weights = some_rows(order), None
@@ -192,7 +191,7 @@ def test_a_divided_data_set_trains_as_the_recount_of_its_rows(tmp_path_factory, 
 
 
 @pytest.mark.parametrize("divides", [True, False])
-@settings(patient, phases=[Phase.generate], max_examples=20)
+@settings(phases=[Phase.generate], max_examples=20)
 @given(seeds)
 def test_a_divided_data_set_holds_out_the_same_rows(divides, order):
     rows, pattern = some_rows(order, least=20), order.choice(["gpt2", "none"])

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import assert_recounted, named_pattern, pre_tokens, train_by_turns
-from tests.core.texts import config_by_name, document, patient
+from tests.core.texts import config_by_name, document
 from tests.core.training.rooms import in_room, rooms
 from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
 from tokstudio.core.algorithms.common.languages import matching_texts, text_of_each
@@ -146,7 +146,6 @@ def is_quick(room):
     return not room["largest_grid"] or (room["budget"] >= 1000 and room["fewest_cells"] < 1 << 16)
 
 
-@settings(patient, max_examples=60)
 @given(languages, st.none() | languages, rules, rooms.filter(is_quick), st.integers(1, 25), st.data())
 def test_the_definition(texts, parallel, rule, room, merges, data):
     """Also with a pattern, and with a text that has no parallel text: it is counted, and never chooses."""

@@ -11,11 +11,10 @@ import lzma
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import named_pattern, train_slowly_with_pattern
-from tests.core.texts import patient
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.text.byte_level import to_bytes
 
@@ -133,14 +132,12 @@ repeated = st.lists(sentences.filter(bool), min_size=1, max_size=4)
 common = st.sampled_from(["gpt2", "cl100k"])
 
 
-@settings(patient, max_examples=80)
 @given(small, st.integers(257, 290))
 def test_both_on_overlaps_and_ties(texts, size):
     assert merged(texts, "huggingface", size) == from_huggingface(texts, size)
     assert joined(merged(texts, "lowest-id", size)) == from_rustbpe(texts, size)
 
 
-@settings(patient, max_examples=50)
 @given(repeated, common, st.integers(257, 300))
 def test_all_on_words_that_repeat(texts, pattern, size):
     assert merged(texts, "huggingface", size, pattern) == from_huggingface(texts, size, pattern)

@@ -8,11 +8,11 @@ from itertools import groupby
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import assert_recounted, train_slowly
-from tests.core.texts import documents, limits, patient, settings_of_runs, zipf_text
+from tests.core.texts import documents, limits, settings_of_runs, zipf_text
 from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.corpus.corpus import Corpus
@@ -39,7 +39,6 @@ def assert_same_merges(run, other):
 few_words = st.lists(st.sampled_from([b"ab", b"ba", b"b", b"cab"]), min_size=1, max_size=60)
 
 
-@settings(patient, max_examples=180)
 @given(documents | few_words, settings_of_runs)
 def test_a_run_is_the_recount(texts, chosen):
     run, recount = run_of(texts, **chosen), train_slowly(texts, **chosen)
@@ -146,7 +145,6 @@ def test_a_training_is_stopped_once():
 
 
 class TestStepping:
-    @settings(patient, max_examples=60)
     @given(documents, settings_of_runs, st.data())
     def test_steps_of_any_size_make_the_same_run(self, texts, chosen, data):
         trainer = Trainer(Corpus.from_texts(texts), TrainingConfig(**chosen))
@@ -191,7 +189,6 @@ class TestStepping:
         assert (len(run), run.ended, run.tokens_before, run.bytes_per_token()) == (0, STOPPED, 0, 0.0)
         assert run.base_counts.tolist() == run.uses().tolist() == [0] * 256
 
-    @settings(patient, max_examples=40)
     @given(documents, limits)
     def test_progress_never_exceeds_its_total(self, texts, limit):
         trainer = Trainer(Corpus.from_texts(texts), TrainingConfig(**limit))
@@ -202,7 +199,6 @@ class TestStepping:
 
 
 class TestPrefixes:
-    @settings(patient, max_examples=60)
     @given(documents, st.sampled_from(TIE_BREAKS), st.one_of(st.none(), st.integers(2, 5)), st.data())
     def test_the_first_merges_are_the_shorter_run(self, texts, tie_break, longest, data):
         chosen = {"tie_break": tie_break, "max_token_bytes": longest}
@@ -214,7 +210,6 @@ class TestPrefixes:
             assert shorter.uses().tolist() == run.uses(merges).tolist()
             assert shorter.bytes_per_token() == run.bytes_per_token(merges)
 
-    @settings(patient, max_examples=60)
     @given(documents, settings_of_runs)
     def test_tokens_differ_and_are_used_as_often_as_encoding_every_document_gives(self, texts, chosen):
         run = run_of(texts, **chosen)
@@ -226,7 +221,6 @@ class TestPrefixes:
 
 
 class TestResuming:
-    @settings(patient, max_examples=80)
     @given(documents, settings_of_runs, st.integers(0, 40), st.data())
     def test_a_resumed_run_equals_an_uninterrupted_one(self, texts, chosen, merges, data):
         """From every kind of end: stopped, its size, nothing left, too rare."""

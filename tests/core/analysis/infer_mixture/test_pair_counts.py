@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tokstudio import Tokenizer
@@ -68,7 +68,6 @@ def cases(draw):
     return merges, [base + number for number in range(len(merges))], words, rows
 
 
-@settings(max_examples=120)
 @given(cases(), st.sampled_from([1, 5, 1 << 17]), st.integers(-1, PARTS - 1))
 def test_counts_are_those_of_a_recount_after_every_merge(case, group, without):
     merges, results, words, rows = case

@@ -37,7 +37,7 @@ from tokstudio.core.corpus.source import Source
 
 WANTED = Corpus.from_texts(DOCUMENTS)
 any_text = st.text(st.characters(exclude_categories=["Cs"]))
-same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 
 
 @pytest.mark.parametrize("name", FORMATS)
