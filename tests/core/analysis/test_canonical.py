@@ -121,16 +121,14 @@ def test_plain_merging_is_canonical_where_each_two_tokens_are():
     some = range(97, 100)
     tokens = [*some, *plain.merge_results.tolist()]
     pairs = {pair: checked(plain, pair).verdict == "canonical" for pair in product(tokens, repeat=2)}
-    for ids in product(tokens[:8], repeat=3):
+    for ids in product(tokens[:6], repeat=3):
         alone = pairs[ids[0], ids[1]] and pairs[ids[1], ids[2]]
         assert (checked(plain, ids).verdict == "canonical") == alone
 
 
 @pytest.mark.shared_data
-@pytest.mark.parametrize(
-    ("text", "encodings"), [("hello", 14), ("hello world", 336), ("tokenization", 917), ("é", 2), ("日本", 9)]
-)
-def test_known_numbers_of_encodings_of_cl100k(shared, text, encodings):
+def test_known_numbers_of_encodings_of_cl100k(shared):
     tokenizer = load(shared / "tokenizers" / "cl100k_base.tiktoken")
-    found = checked(tokenizer, tokenizer.encode(text))
-    assert (found.verdict, found.encodings) == ("canonical", encodings)
+    for text, encodings in (("hello", 14), ("hello world", 336), ("tokenization", 917), ("é", 2), ("日本", 9)):
+        found = checked(tokenizer, tokenizer.encode(text))
+        assert (text, found.verdict, found.encodings) == (text, "canonical", encodings)

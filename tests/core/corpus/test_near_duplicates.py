@@ -80,10 +80,10 @@ def _texts(number: int, seed: int = 1) -> list[str]:
     return texts
 
 
-def test_nearly_all_of_brute_force_on_2000_documents_are_found() -> None:
-    texts = _texts(2000)
+def test_nearly_all_of_brute_force_on_many_documents_are_found() -> None:
+    texts = _texts(800)
     expected, found = set(_brute_force(texts, 0.8)), {number for _, number in _found(Corpus.from_texts(texts))}
-    assert len(expected) > 300
+    assert len(expected) > 120
     assert len(found & expected) > 0.95 * len(expected)
     # Each has its like among those that stay before it.
     sets = [_shingles(text) for text in texts]

@@ -537,6 +537,10 @@ def test_characters_that_have_no_token_are_counted_or_named(write, tmp_path):
     strict = train(Corpus.from_text("abc abc ab"), TrainingConfig(vocabulary_size=7, base="characters"))
     with pytest.raises(CorpusError, match=r"^a.jsonl, document 3: .*q"):
         encode_dataset(path, strict, tmp_path / "strict")
+    with pytest.raises(CorpusError, match=r"^q.jsonl, document 1: .*q"):
+        encode_dataset(
+            [write("ab.jsonl", json_lines(["ab"])), write("q.jsonl", json_lines(["q"]))], strict, tmp_path / "strict"
+        )
     assert not (tmp_path / "strict").exists()
     raw = write("b.txt", b"ab\xffc\nabc\n")
     made = encode_dataset(raw, known, tmp_path / "raw", encoding="bytes", documents="line")

@@ -132,7 +132,8 @@ def test_curves_of_every_algorithm_are_exact(name, pattern):
     assert again.tokens.tolist() == by_source.tokens.tolist()
     assert again.bytes.tolist() == by_source.bytes.tolist()
     assert by_source.tokens.sum(axis=1)[1:].tolist() == tokenizer.run.tokens_after.tolist()
-    for merges in range(len(tokenizer.merges) + 1):
+    # What many merges change is the total, which is that of the run after each.
+    for merges in {*range(0, len(tokenizer.merges), 3), len(tokenizer.merges)}:
         earlier = tokenizer.at(merges)
 
         def size(texts, earlier=earlier):
