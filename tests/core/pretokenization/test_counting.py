@@ -73,7 +73,7 @@ def test_shards_counted_in_any_order_give_the_table_of_one_pass(parts, order):
 @settings(max_examples=30)
 @given(
     st.lists(documents, min_size=1, max_size=4),
-    st.integers(1, 40),
+    st.integers(1, 12),
     st.integers(1, 4),
     st.randoms(use_true_random=False),
 )
