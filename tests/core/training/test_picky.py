@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.picky_reference import Recount, merge, train_picky_slowly
+from tests.core.picky_reference import Recount, train_picky_slowly
 from tests.core.texts import config_by_name
 from tokstudio import ConfigError, Corpus, Run, Tokenizer, Trainer, TrainingConfig, extend, train
 from tokstudio.core.algorithms.picky import engine as picky_engine
@@ -144,20 +143,6 @@ def test_characters_can_be_the_base(texts, threshold):
     run = train(Corpus.from_texts(texts), picky(min_frequency=2, base="characters", threshold=threshold)).run
     recount = train_picky_slowly([units(text, "characters") for text in texts], None, threshold, None, 2)
     check(run, recount)
-
-
-@given(texts)
-def test_at_the_highest_threshold_nothing_is_removed(texts):
-    run = train(Corpus.from_texts(texts), picky(vocabulary_size=280, threshold=1)).run
-    assert (run.removals[:, 2:] == -1).all()
-    # Plain BPE with these ties: the reference without its removals.
-    words = [units(text) for text in texts]
-    for left, right in run.merges.tolist():
-        counts = Counter(pair for word in words for pair in pairwise(word))
-        tokens = Tokenizer.from_run(run).tokens
-        pair = (tokens[left], tokens[right])
-        assert pair == min(counts, key=lambda each: (-counts[each], each))
-        words = [merge(word, pair)[0] for word in words]
 
 
 def test_what_the_formula_means_for_a_token_merged_with_itself():
