@@ -1,6 +1,7 @@
 """Two tie rules promise the merges of two other libraries; here the libraries themselves say what those are.
 
-A third one promises what a plain recount gives. Encoding is held against other libraries in `test_encoding_rivals`.
+A third one promises what a plain recount gives. Encoding is held against other libraries in
+`tests/core/tokenizer/test_rivals.py`.
 """
 
 # SPDX-License-Identifier: MIT
