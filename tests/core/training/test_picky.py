@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import regex
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.core.picky_reference import Recount, train_picky_slowly
@@ -66,6 +66,8 @@ texts = st.lists(st.text("abc ", max_size=40) | st.text("ab", max_size=30), max_
 thresholds = st.sampled_from([0.0, 0.2, 0.5, 0.6, 0.75, 0.9, 1.0])
 
 
+# The pair that is left makes a token as long as may be.
+@example(["abab", "ab"], 1.0, False, 0, 3, 4)
 @given(texts, thresholds, st.booleans(), st.integers(0, 25), st.sampled_from([None, 2, 3]), st.sampled_from([None, 4]))
 def test_every_event_is_the_definition(texts, threshold, by_words, size, frequency, longest):
     config = picky(
