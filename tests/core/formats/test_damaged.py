@@ -76,12 +76,7 @@ BESIDE = {
     "ranks.json": "ranks.tiktoken",
 }
 JSON = [
-    "tokenizer.json",
-    "specials.json",
-    "characters.json",
-    "merges.json",
-    "vocabulary.json",
-    "vocab.json",
+    *("tokenizer.json", "specials.json", "characters.json", "merges.json", "vocabulary.json", "vocab.json"),
     "ranks.json",
 ]
 LINES = ["merges.txt", "ranks.tiktoken"]

@@ -95,15 +95,8 @@ LLAMA = {
     "model_max_length": 99,
 }
 SPOKEN = [
-    "the cat<|im_end|>",
-    "the <|im_end|> cat sat",
-    "<|im_end|>cat",
-    "<think>the<think> mat",
-    "<pad>",
-    "",
-    "the<|im_end|>\n\nmat<s>",
-    "a\u3000b<unk>\u00e9",
-    "the  <w> cat mat<w>",
+    *("the cat<|im_end|>", "the <|im_end|> cat sat", "<|im_end|>cat", "<think>the<think> mat", "<pad>", ""),
+    *("the<|im_end|>\n\nmat<s>", "a\u3000b<unk>\u00e9", "the  <w> cat mat<w>"),
 ]
 
 
