@@ -7,7 +7,6 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog
 
-from tests.gui.person import PATIENCE
 from tokstudio.core.base.resources import resource
 from tokstudio.gui.dialogs.goal import GoalDialog
 from tokstudio.gui.state.training_plans import problem_of_plans
@@ -19,12 +18,12 @@ def dialog(qtbot, session, theme, opened) -> GoalDialog:
     for language in ("eng_Latn", "deu_Latn", "rus_Cyrl"):
         text = resource(f"corpora/story/{language}.txt").read_text(encoding="utf-8")
         session.corpus.add_text(text, f"{language}.txt")
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     session.training.set_settings(Settings(vocabulary_size=400, pattern="gpt2"))
     shown = []
     dialog = opened(GoalDialog(session, theme, None, lambda *plans: shown.append(plans)))
     dialog.shown_plans = shown
-    qtbot.waitUntil(dialog.start.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(dialog.start.isEnabled)
     return dialog
 
 
@@ -36,7 +35,7 @@ def test_weights_are_found_shown_as_dots_set_and_undone(qtbot, session, dialog):
     dialog.limit.set_value(10.0)
     dialog.start.click()
     assert not dialog.start.isEnabled()
-    qtbot.waitUntil(dialog.use.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(dialog.use.isEnabled)
     assert "than alone" in dialog.note.text()
     search = dialog._searching.search
     assert len(dialog.path.dots) == len(search.trials) >= 1
@@ -63,20 +62,20 @@ def test_weights_are_found_shown_as_dots_set_and_undone(qtbot, session, dialog):
 def test_another_search_begins_without_the_sizes_of_the_last(qtbot, dialog):
     dialog.limit.set_value(100.0)
     dialog.start.click()
-    qtbot.waitUntil(lambda: dialog.tabs.isTabEnabled(1), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: dialog.tabs.isTabEnabled(1))
     dialog.tabs.setCurrentIndex(1)
     dialog.start.click()
     assert dialog.tabs.currentIndex() == 0
     assert not dialog.tabs.isTabEnabled(1)
-    qtbot.waitUntil(dialog.use.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(dialog.use.isEnabled)
 
 
 def test_stop_keeps_the_best_so_far(qtbot, session, dialog):
     dialog.limit.set_value(0.01)
     dialog.start.click()
-    qtbot.waitUntil(lambda: len(dialog.path.dots) >= 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(dialog.path.dots) >= 2)
     dialog.stop.click()
-    qtbot.waitUntil(dialog.use.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(dialog.use.isEnabled)
     assert dialog.note.text().startswith(("Stopped after ", "Not met"))
     assert dialog.path.accessibleDescription().startswith(f"{len(dialog.path.dots)} trainings. The best: Training ")
 
@@ -86,9 +85,9 @@ def test_the_best_trainings_become_rows_of_train_several(qtbot, session, dialog)
     dialog.limit.set_value(0.01)
     dialog.size_field.set_value(350)
     dialog.start.click()
-    qtbot.waitUntil(lambda: len(dialog.path.dots) >= 7, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(dialog.path.dots) >= 7)
     dialog.stop.click()
-    qtbot.waitUntil(dialog.several.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(dialog.several.isEnabled)
     search = dialog._searching.search
     dialog.several.click()
     ((plans, remark),) = dialog.shown_plans
@@ -110,7 +109,7 @@ def test_what_cannot_be_searched_is_said(qtbot, session, dialog):
     dialog.limit.set_value(1.3)
     session.corpus.set_weights((1000, 0, 0))
     dialog.start.click()
-    qtbot.waitUntil(dialog.start.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(dialog.start.isEnabled)
     assert dialog.note.text().startswith("The weights of 1 text cannot be searched")
     assert not dialog.use.isEnabled()
 
@@ -124,12 +123,12 @@ def test_only_the_ticked_languages_count_and_those_of_the_corpus_are_ticked_firs
     dialog.limit.set_value(100.0)
     dialog.start.click()
     assert not dialog.languages.isEnabled()
-    qtbot.waitUntil(dialog.use.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(dialog.use.isEnabled)
     assert dialog._searching.search.parallel.languages == wanted
     dialog.languages.list.item(row_of(dialog, "English")).setCheckState(Qt.CheckState.Unchecked)
     assert dialog.languages.note.text().endswith("The base language is German deu_Latn.")
     dialog.start.click()
-    qtbot.waitUntil(dialog.use.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(dialog.use.isEnabled)
     assert dialog._searching.search.parallel.languages == ("German deu_Latn", "Russian rus_Cyrl")
     dialog.languages.list.item(row_of(dialog, "German")).setCheckState(Qt.CheckState.Unchecked)
     dialog.start.click()
@@ -145,7 +144,7 @@ def row_of(dialog: GoalDialog, name: str) -> int:
 def test_all_languages_are_ticked_where_the_corpus_names_fewer_than_two(qtbot, session, theme, opened):
     session.corpus.add_text("some text", "deu.txt")
     session.corpus.add_text("and other", "notes.txt")
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     dialog = opened(GoalDialog(session, theme, None, lambda *plans: None))
-    qtbot.waitUntil(dialog.start.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(dialog.start.isEnabled)
     assert len(dialog.languages.value) == 31

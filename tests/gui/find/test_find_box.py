@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, at_window
+from tests.gui.person import at_window
 from tests.gui.tables import listed
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.resources import sample_text
@@ -34,12 +34,12 @@ def book(tmp_path):
 
 def train(qtbot, window, size=300, **settings):
     session = window.session
-    qtbot.waitUntil(lambda: bool(session.corpus.sources), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(session.corpus.sources))
     session.training.set_settings(Settings(vocabulary_size=size, **settings))
     window.actions_by_id["train"].trigger()
-    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None)
     session.view.set_text(TEXT)
-    qtbot.waitUntil(lambda: window.text.encode.encoded is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.text.encode.encoded is not None)
     qtbot.waitUntil(window.isActiveWindow)
     return session
 
@@ -51,7 +51,7 @@ def find(qtbot, window, typed):
     box.selectAll()
     qtbot.keyClick(box, Qt.Key.Key_Delete)
     qtbot.keyClicks(box, typed)
-    qtbot.waitUntil(lambda: not box.is_stale, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not box.is_stale)
     return box
 
 
@@ -96,7 +96,7 @@ def test_a_token_is_found_by_its_text_shown_in_every_pane_and_marked_in_the_text
         session.view.set_playhead(merges)
         session.view.set_text(TEXT)
         qtbot.keyClick(find(qtbot, window, " the"), Qt.Key.Key_Return)
-        qtbot.waitUntil(lambda: len(view.occurrences) > 0, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(view.occurrences) > 0)
         assert view.selection() is not None
 
     def nothing_is_marked():
@@ -116,15 +116,15 @@ def test_a_token_is_found_by_its_text_shown_in_every_pane_and_marked_in_the_text
     assert len(view.occurrences) == 0, "the token does not exist yet"
     mark()
     session.view.set_text("Bats! " * 10 + "ran.")
-    qtbot.waitUntil(lambda: page.encoded.text == session.view.text, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: page.encoded.text == session.view.text)
     assert nothing_is_marked(), "what was selected is gone"
     mark()
     selected = view.selected_text()
     session.view.set_text(TEXT + "the end")
-    qtbot.waitUntil(lambda: page.encoded.text == session.view.text, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: page.encoded.text == session.view.text)
     assert view.selected_text() == selected, "what is typed behind it leaves it alone"
     session.view.set_text("x" + TEXT)
-    qtbot.waitUntil(lambda: page.encoded.text == session.view.text, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: page.encoded.text == session.view.text)
     assert view.selection() is None, "it stands elsewhere"
     mark()
     window.actions_by_id["delete_run"].trigger()
@@ -164,14 +164,14 @@ def test_f3_goes_through_the_occurrences_in_the_text_also_of_special_tokens(qtbo
     assert len(view.occurrences) == 0
     session = train(qtbot, window, special_tokens=("<|end|>",))
     session.view.set_text("the cat<|end|> sat")
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     box = find(qtbot, window, "<|end|>")
     qtbot.keyClick(box, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: box.occurrence.text() == "special tokens off")
     assert "not recognised" in window.actions_by_id["find_next"].toolTip()
     assert "not recognised" in window.status.currentMessage()
     qtbot.mouseClick(window.text.encode.specials, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: box.occurrence.text() == "1 in text", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: box.occurrence.text() == "1 in text")
     assert window.actions_by_id["find_next"].isEnabled()
     # Of any other token it is as before; while it is typed nothing is said of the one before.
     find(qtbot, window, "q")
@@ -242,12 +242,12 @@ def test_filters_that_hide_the_target_are_cleared(qtbot, window):
     qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
     assert window.merges.filter.hasFocus()
     qtbot.keyClicks(window.merges.filter, "zzz")
-    qtbot.waitUntil(lambda: not window.merges.busy() and window.merges.model.rowCount() == 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not window.merges.busy() and window.merges.model.rowCount() == 0)
     qtbot.keyClick(find(qtbot, window, str(results[3])), Qt.Key.Key_Return)
     assert window.merges.filter.text() == ""
     assert window.merges.model.token_at(window.merges.table.current_row) == session.view.target
     pane.raise_()
-    qtbot.waitUntil(lambda: pane.seen and pane.model.tokens.index is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.seen and pane.model.tokens.index is not None)
     hide = {
         "kind": pane.panel.boxes["Digits"].click,
         "length": lambda: pane.panel.least.setValue(100_000),
@@ -276,7 +276,7 @@ def test_no_results_no_run_and_many_results_have_a_message(qtbot, session, theme
     def note(typed):
         finder.box.selectAll()
         qtbot.keyClicks(finder.box, typed)
-        qtbot.waitUntil(lambda: not finder.box.is_stale, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not finder.box.is_stale)
         return finder.box.note.text()
 
     assert note("a") == "Train a tokenizer first, or open one."
@@ -296,14 +296,14 @@ def test_the_index_follows_a_run_that_grows(qtbot, session, theme, make_run):
     QAbstractItemModelTester(finder.model, QAbstractItemModelTester.FailureReportingMode.Fatal, finder.model)
     run = make_run(vocabulary_size=280)
     finder.begin()
-    qtbot.waitUntil(lambda: run.tokens.index is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: run.tokens.index is not None)
     session.training.set_settings(Settings(vocabulary_size=300))
     session.training.continue_run(run)
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     last = int(session.runs.active.tokenizer.merge_results[-1])
     finder.box.setText(str(last))
     finder.box.asked.emit(str(last))
-    qtbot.waitUntil(lambda: finder.model.rowCount() > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: finder.model.rowCount() > 0)
     assert finder.model.token_at(0) == last
     assert finder.model.copied_slot(finder.model.slot_at(0)).split("\t")[1:] == [
         str(len(session.runs.active)),
@@ -320,7 +320,7 @@ def test_special_tokens_are_found_and_marked(qtbot, session, theme, make_run):
     make_run(vocabulary_size=270, special_tokens=("<|end|>",))
     finder.box.setText("<|end")
     finder.box.asked.emit("<|end")
-    qtbot.waitUntil(lambda: finder.model.rowCount() == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: finder.model.rowCount() == 1)
     assert finder.model.token_at(0) == session.runs.active.special_tokens["<|end|>"]
     assert finder.model.cell(0, 1).text == "special"
     assert finder.model.cell(0, 2).text == f"id {session.runs.active.special_tokens['<|end|>']:,}"
@@ -340,11 +340,11 @@ def test_enter_shows_the_result_of_a_slow_search(qtbot, monkeypatch, session, th
     qtbot.addWidget(finder.box)
     finder.box.show()
     qtbot.keyClicks(finder.box, "at")
-    qtbot.waitUntil(lambda: finder.box.note.text() == "Searching…", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: finder.box.note.text() == "Searching…")
     assert finder.model.rowCount() == 0
     qtbot.keyClick(finder.box, Qt.Key.Key_Return)
     held.clear()
-    qtbot.waitUntil(lambda: session.view.target is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.view.target is not None)
     assert b"at" in run.tokenizer.tokens[session.view.target]
     assert not finder.box.popup.isVisible()
 
@@ -367,7 +367,7 @@ def holding(tokens, piece):
 def look_at_vocabulary(qtbot, window):
     pane = window.vocabulary
     pane.raise_()
-    qtbot.waitUntil(lambda: pane.seen and pane.model.tokens.index is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.seen and pane.model.tokens.index is not None)
     return pane
 
 
@@ -381,37 +381,37 @@ def test_find_and_filters_find_text_deep_in_a_token_and_the_token_of_a_byte(qtbo
     wanted = holding(tokens, PIECE.encode())
     assert len(wanted) > 20
     assert max(len(tokens[token]) for token in wanted) >= 350
-    qtbot.waitUntil(lambda: model.rowCount() == min(len(wanted), MOST), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: model.rowCount() == min(len(wanted), MOST))
     assert set(listed(model)) <= wanted
     box.selectAll()
     qtbot.keyClicks(box, LINE[:250])
     begun = [token for token in range(len(tokens)) if tokens[token].startswith(LINE[:250].encode())][:MOST]
     assert begun
-    qtbot.waitUntil(lambda: listed(model)[: len(begun)] == begun, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: listed(model)[: len(begun)] == begun)
     box.selectAll()
     qtbot.keyClicks(box, "c3")
     byte = next(token for token in range(len(tokens)) if tokens[token] == b"\xc3")
-    qtbot.waitUntil(lambda: model.rowCount() == 1 and model.token_at(0) == byte, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: model.rowCount() == 1 and model.token_at(0) == byte)
     merges = window.merges
     qtbot.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
     assert merges.filter.hasFocus()
     for typed in (PIECE, f"/{PIECE}/"):
         merges.filter.clear()
-        qtbot.waitUntil(lambda: not merges.busy() and merges.model.rowCount() > len(wanted), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not merges.busy() and merges.model.rowCount() > len(wanted))
         qtbot.keyClicks(merges.filter, typed)
-        qtbot.waitUntil(lambda: not merges.busy() and merges.model.rowCount() == len(wanted), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not merges.busy() and merges.model.rowCount() == len(wanted))
         assert set(listed(merges.model)) == wanted, typed
     pane = look_at_vocabulary(qtbot, window)
     for typed in (PIECE, PIECE.encode().hex(" "), f"/{PIECE[:20]}[a-z]{{3}}{PIECE[23:]}/"):
         pane.filter.clear()
-        qtbot.waitUntil(lambda: pane.model.rowCount() == len(tokens), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: pane.model.rowCount() == len(tokens))
         qtbot.keyClicks(pane.filter, typed)
-        qtbot.waitUntil(lambda: pane.note.text() == f"{len(wanted):,} of {len(tokens):,}", timeout=PATIENCE)
+        qtbot.waitUntil(lambda: pane.note.text() == f"{len(wanted):,} of {len(tokens):,}")
         assert set(listed(pane.model)) == wanted, typed
         assert not pane.limit.isVisible()
     pane.filter.clear()
     qtbot.keyClicks(pane.filter, "C3")
-    qtbot.waitUntil(lambda: set(listed(pane.model)) == {byte}, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: set(listed(pane.model)) == {byte})
     monkeypatch.setattr(token_search, "ROOM", 0)
     long = sum(len(tokens[token]) >= 256 for token in range(len(tokens)))
     assert long > 1
@@ -421,7 +421,7 @@ def test_find_and_filters_find_text_deep_in_a_token_and_the_token_of_a_byte(qtbo
         qtbot.waitUntil(lambda pane=pane: pane.seen)
         pane.filter.clear()
         qtbot.keyClicks(pane.filter, "/q/")
-        qtbot.waitUntil(lambda pane=pane: pane.limit.text() == said, timeout=PATIENCE)
+        qtbot.waitUntil(lambda pane=pane: pane.limit.text() == said)
         assert pane.limit.isVisible()
         pane.filter.clear()
-        qtbot.waitUntil(lambda pane=pane: not pane.limit.isVisible(), timeout=PATIENCE)
+        qtbot.waitUntil(lambda pane=pane: not pane.limit.isVisible())

@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.gui.person import PATIENCE
 from tokstudio import Corpus, Trainer, TrainingConfig, train
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.progress import finish
@@ -106,9 +105,9 @@ def test_the_token_pane_the_distribution_and_the_status_bar(qtbot, session, them
     session.runs.activate(run)
     session.view.set_playhead(1)
     session.view.look_at(256)
-    qtbot.waitUntil(lambda: f"{text(parts[1])} uses in the corpus" in pane.facts.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: f"{text(parts[1])} uses in the corpus" in pane.facts.text())
     ranks.tabs.setCurrentIndex(1)
-    qtbot.waitUntil(lambda: len(ranks.ranks.curve.y) >= 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(ranks.ranks.curve.y) >= 2)
     assert sorted(set(ranks.ranks.curve.y.tolist())) == sorted({parts[1], parts[0]})
     assert f"{text(parts[3])} tokens in corpus ({text(parts[2])} before merging)" in bar.figures.text()
 

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QTextLayout
 
-from tests.gui.person import PATIENCE
 from tests.gui.tables import listed
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.analysis.token_index import IndexedTokens, Texts, index_work
@@ -134,10 +133,10 @@ def test_the_old_rows_stay_until_the_index_is_there_or_its_job_is_cancelled(
     pane = kind(session, theme, actions)
     show(pane, 760, 320)
     run = make_run(vocabulary_size=290)
-    qtbot.waitUntil(lambda: pane.model.rowCount() > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.model.rowCount() > 0)
     before = listed(pane.model)
     pane.filter.setText("at")
-    qtbot.waitUntil(lambda: bool(begun), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(begun))
     assert pane.busy()
     assert listed(pane.model) == before
 
@@ -147,12 +146,12 @@ def test_the_old_rows_stay_until_the_index_is_there_or_its_job_is_cancelled(
             job.cancel()
         return not pane.busy()
 
-    qtbot.waitUntil(cancelled, timeout=PATIENCE)
+    qtbot.waitUntil(cancelled)
     assert pane.note.text() == "The search was cancelled."
     assert listed(pane.model) == before
     waiting.clear()
     pane.filter.setText("a")
-    qtbot.waitUntil(lambda: not pane.busy(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not pane.busy())
     found = set(listed(pane.model))
     tokens = run.tokenizer.tokens
     shown = before if kind is MergesPane else range(len(tokens))

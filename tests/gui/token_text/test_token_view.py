@@ -255,7 +255,7 @@ def big() -> tuple[bytes, np.ndarray, np.ndarray]:
 def test_a_megabyte_can_be_reached_and_its_place_stays_with_other_tokens_and_widths(qtbot, view):
     view.set_tokens(*big())
     bar = view.verticalScrollBar()
-    qtbot.waitUntil(lambda: bar.maximum() > 12_000 * 20, timeout=20_000)
+    qtbot.waitUntil(lambda: bar.maximum() > 12_000 * 20)
     data, ends, ids = big()
     view.set_tokens(data, ends, ids)
     press(qtbot, view, Qt.Key.Key_End, modifier=Qt.KeyboardModifier.ControlModifier)

@@ -40,7 +40,7 @@ def faulty(tmp_path):
 
 def check(qtbot, dialog):
     qtbot.mouseClick(dialog.check_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: dialog.close_button.text() == "Close", timeout=60_000)
+    qtbot.waitUntil(lambda: dialog.close_button.text() == "Close")
 
 
 def test_findings_in_a_folder_are_read_with_the_keyboard_coloured_copied_and_saved_as_csv_or_json(

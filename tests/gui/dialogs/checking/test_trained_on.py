@@ -46,7 +46,7 @@ def files(tmp_path):
 
 def find(qtbot, dialog):
     qtbot.mouseClick(dialog.check_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: dialog.close_button.text() == "Close", timeout=60_000)
+    qtbot.waitUntil(lambda: dialog.close_button.text() == "Close")
 
 
 def test_shares_of_files_are_those_of_the_library(qtbot, run, dialog, answers, files):

@@ -65,7 +65,7 @@ def test_the_corpus_is_encoded_by_mouse_and_keyboard(qtbot, unstyled, window, tm
     qtbot.mouseClick(parquet, Qt.MouseButton.LeftButton, pos=QPoint(8, parquet.height() // 2))
     qtbot.keyClick(dialog.documents, Qt.Key.Key_Down)
     qtbot.mouseClick(dialog.encode_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: "Encoded 200 documents" in dialog.note.text(), timeout=60_000)
+    qtbot.waitUntil(lambda: "Encoded 200 documents" in dialog.note.text())
     assert "No token ends the documents." in dialog.note.text()
     assert "tokens/s" in dialog.note.text()
     options = {"shard_tokens": 500, "formats": ("npy", "parquet"), "documents": "line"}
@@ -73,10 +73,10 @@ def test_the_corpus_is_encoded_by_mouse_and_keyboard(qtbot, unstyled, window, tm
     assert written(tmp_path / "out") == written(tmp_path / "whole")
     dialog.encode_button.setFocus()
     qtbot.keyClick(dialog.encode_button, Qt.Key.Key_Space)
-    qtbot.waitUntil(lambda: "has these shards already" in dialog.note.text(), timeout=60_000)
+    qtbot.waitUntil(lambda: "has these shards already" in dialog.note.text())
     enter(qtbot, dialog, tmp_path / "out", 400)
     dialog.encode_button.click()
-    qtbot.waitUntil(lambda: "its shards were made with shard_tokens 500, not 400" in dialog.note.text(), timeout=60_000)
+    qtbot.waitUntil(lambda: "its shards were made with shard_tokens 500, not 400" in dialog.note.text())
     for box in dialog.formats.values():
         box.setChecked(False)
     assert not dialog.encode_button.isEnabled()
@@ -107,7 +107,7 @@ def test_an_encoding_is_cancelled_and_goes_on(qtbot, session, dialog, tmp_path, 
     with monkeypatch.context() as patch:
         patch.setattr(data_set, "encode_dataset_work", until_second_shard)
         dialog.encode_button.click()
-        qtbot.waitUntil(lambda: dialog.note.text() == "Encoding, 12 tokens/s…", timeout=60_000)
+        qtbot.waitUntil(lambda: dialog.note.text() == "Encoding, 12 tokens/s…")
         assert dialog.bar.value() == 500, "of a thousand"
         assert not dialog.folder.isEnabled()
         qtbot.keyClick(dialog, Qt.Key.Key_Escape)
@@ -115,7 +115,7 @@ def test_an_encoding_is_cancelled_and_goes_on(qtbot, session, dialog, tmp_path, 
         qtbot.waitUntil(lambda: not session.jobs.running)
     assert 2 <= len(list(out.glob("*.ends.npy"))) < 10
     dialog.encode_button.click()
-    qtbot.waitUntil(lambda: not dialog.is_busy, timeout=60_000)
+    qtbot.waitUntil(lambda: not dialog.is_busy)
     assert "of which were there" in dialog.note.text()
     encode_dataset([path, other], tokenizer, tmp_path / "whole", shard_tokens=400, documents="line")
     assert written(out) == written(tmp_path / "whole")
@@ -129,7 +129,7 @@ def test_what_is_encoded_is_the_corpus_as_it_is_then(qtbot, session, dialog, tmp
     qtbot.waitUntil(lambda: dialog.given.text() == "2 files: lines.txt, other.txt")
     enter(qtbot, dialog, tmp_path / "out", 100_000)
     dialog.encode_button.click()
-    qtbot.waitUntil(lambda: "Encoded 2 documents" in dialog.note.text(), timeout=60_000)
+    qtbot.waitUntil(lambda: "Encoded 2 documents" in dialog.note.text())
     encode_dataset([path, other], tokenizer, tmp_path / "whole", shard_tokens=100_000)
     assert written(tmp_path / "out") == written(tmp_path / "whole")
     session.corpus.remove_sources([0, 1])

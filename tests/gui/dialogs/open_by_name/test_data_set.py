@@ -55,14 +55,14 @@ def test_a_sample_is_opened_after_a_look_at_it(qtbot, window, hub):
     assert hub.asked == [], "nothing is asked for before Look is pressed"
     qtbot.keyClicks(dialog.name, "me/set")
     qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: not dialog.is_busy, timeout=60_000)
+    qtbot.waitUntil(lambda: not dialog.is_busy)
     note = dialog.note.text()
     assert "2 configurations: choose one" in note
     assert "licence odc-by" in note
     assert "its owner asks for consent" in note
     assert [choice.value for choice in dialog.configuration.choices] == ["", "deu", "fra"]
     dialog.configuration.setCurrentIndex(1)
-    qtbot.waitUntil(lambda: not dialog.is_busy and bool(dialog.text.choices), timeout=60_000)
+    qtbot.waitUntil(lambda: not dialog.is_busy and bool(dialog.text.choices))
     assert dialog.texts.count() == 10
     assert dialog.texts.item(0).text().startswith(texts(1, 0)[0][:100])
     assert [choice.value for choice in dialog.split.choices] == ["train", "test"]
@@ -71,7 +71,7 @@ def test_a_sample_is_opened_after_a_look_at_it(qtbot, window, hub):
     dialog.amount.setValue(1)
     dialog.seed.setValue(5)
     dialog.open_button.click()
-    qtbot.waitUntil(lambda: any(one.origin for one in window.session.corpus.sources), timeout=60_000)
+    qtbot.waitUntil(lambda: any(one.origin for one in window.session.corpus.sources))
     [source] = [one for one in window.session.corpus.sources if one.origin is not None]
     assert source.name == "hf:datasets/me/set:deu/train"
     assert 900_000 < source.bytes <= 1_000_000
@@ -127,7 +127,7 @@ def test_a_wrong_name_and_a_refusal_are_told_in_the_dialog(qtbot, dialog, hub):
     hub.repositories["datasets/me/set"].refusal = 401, "GatedRepo"
     dialog.name.setText("me/set:deu")
     dialog.open_button.click()
-    qtbot.waitUntil(lambda: not dialog.is_busy, timeout=60_000)
+    qtbot.waitUntil(lambda: not dialog.is_busy)
     assert "accept the terms" in dialog.note.text()
     assert "HF_TOKEN" in dialog.note.text()
 
@@ -136,7 +136,7 @@ def test_cancel_ends_a_look_and_leaves_the_name(qtbot, dialog, hub):
     hub.stalled.add("README.md")
     dialog.name.setText("me/set")
     dialog.open_button.click()
-    qtbot.waitUntil(hub.half_sent.is_set, timeout=60_000)
+    qtbot.waitUntil(hub.half_sent.is_set)
     dialog.close_button.click()
     assert dialog.isVisible()
     assert (dialog.note.text(), dialog.name.text()) == ("Cancelled.", "me/set")

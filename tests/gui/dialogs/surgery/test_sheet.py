@@ -11,7 +11,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
 from tests.gui.dialogs.surgery.dialogs import settled, train_by
-from tests.gui.person import PATIENCE
 from tokstudio import Corpus, TrainingConfig, extension_sheet
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.dialogs.surgery import sheet as sheets
@@ -48,7 +47,7 @@ def comparing(qtbot, extending, opened):
         extending.sizes_button.click()
         dialog = extending.findChildren(SheetDialog)[-1]
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
-        qtbot.waitUntil(lambda: not dialog.is_busy, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not dialog.is_busy)
         return dialog
 
     return comparing
@@ -100,10 +99,10 @@ def test_other_reference_texts_need_no_other_training(qtbot, session, extending,
     assert "Held-out text" not in names
     monkeypatch.setattr(sheets, "trained_for_sheet_work", None)
     dialog.reference.combo.setCurrentIndex(0)
-    qtbot.waitUntil(lambda: not dialog.is_busy, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not dialog.is_busy)
     assert dialog.model.sheet == expected(session, session.runs.active, {})
     dialog.reference.combo.setCurrentIndex(3)
-    qtbot.waitUntil(lambda: not dialog.is_busy, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not dialog.is_busy)
     texts = dialog.model.sheet.texts[1:]
     assert sorted(text.lines for text in texts) == [1, 2]
     assert len({text.name for text in texts}) == 2
@@ -135,7 +134,7 @@ def test_cancel_ends_the_work_and_then_the_dialog(qtbot, session, extending):
     assert dialog.isVisible()
     assert dialog.model.count() == 0
     dialog.close_button.click()
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     assert extending.size_limit.value == 300
 
 
@@ -152,7 +151,7 @@ def test_one_sentence_where_nothing_can_be_held_out(qtbot, session, theme, make_
     extending = opened(ExtendDialog(session, run, theme, None))
     extending.sizes_button.click()
     dialog = extending.findChildren(SheetDialog)[-1]
-    qtbot.waitUntil(lambda: not dialog.is_busy, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not dialog.is_busy)
     assert told in dialog.note.text()
     assert dialog.model.count() == 0
     dialog.close_button.click()
@@ -186,7 +185,7 @@ def test_a_fork_is_compared_from_its_merge(qtbot, session, theme, make_run, open
     forking.size_limit.number.setValue(285)
     forking.sizes_button.click()
     dialog = forking.findChildren(SheetDialog)[-1]
-    qtbot.waitUntil(lambda: not dialog.is_busy, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not dialog.is_busy)
     assert [row.vocabulary_size for row in dialog.model.sheet.rows][-1] == 285
     assert dialog.model.sheet.rows[-1].added == 285 - 261
     dialog.close_button.click()

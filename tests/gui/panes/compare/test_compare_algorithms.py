@@ -7,7 +7,7 @@ from dataclasses import replace
 from PySide6.QtCore import Qt
 
 from tests.gui.languages import NAMES, TEXTS
-from tests.gui.person import PATIENCE, TEXT, at_window, quiet, trained
+from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio.core.model import algorithms
 from tokstudio.core.model.settings import ALGORITHM_TITLES, LIBRARY_ALGORITHMS
 from tokstudio.gui.dialogs.train_several.dialog import TrainSeveralDialog
@@ -35,9 +35,9 @@ def test_the_button_needs_a_text_opens_a_row_for_each_algorithm_and_what_was_tra
     assert not button.isEnabled()
     assert button.toolTip() == "Open a text first."
     window.session.corpus.add_text(TEXT)
-    qtbot.waitUntil(button.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(button.isEnabled)
     quiet(qtbot, window)
-    qtbot.waitUntil(button.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(button.isEnabled)
     button.setFocus()
     qtbot.keyClick(button, Qt.Key.Key_Space)
     dialog = dialog_of(window)
@@ -55,13 +55,13 @@ def test_the_button_needs_a_text_opens_a_row_for_each_algorithm_and_what_was_tra
     window.actions_by_id["compare_algorithms"].trigger()
     dialog_of(window).train_button.click()
     session.queue.cancel()
-    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.queue.total)
     quiet(qtbot, window)
     assert shown(window) == ["Plain BPE (Run 2)"]
     # A queue of its own shows nothing in Compare alone.
     window.actions_by_id["train_several"].trigger()
     dialog_of(window).train_button.click()
-    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.queue.total)
     assert shown(window) == ["Plain BPE (Run 2)", "Run 3"]
     for run in session.runs.all:
         run.note(exported=True)
@@ -88,7 +88,7 @@ def test_after_the_training_compare_and_the_plot_show_these_runs_alone(qtbot, un
             qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
     expected = [f"{TITLES[0]} (Run 2)", f"{TITLES[-1]} (Run 3)", ALGORITHM_TITLES[next(iter(LIBRARY_ALGORITHMS))]]
     qtbot.mouseClick(dialog.train_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: not session.queue.total, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.queue.total)
     quiet(qtbot, window)
     assert [run.name for run in session.runs.all] == ["Run 1", *expected]
     assert shown(window) == expected

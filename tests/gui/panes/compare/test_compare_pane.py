@@ -12,7 +12,6 @@ from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QHelpEvent, QImage
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QToolTip
 
-from tests.gui.person import PATIENCE
 from tests.gui.tables import click, column_texts, titles
 from tokstudio import __version__
 from tokstudio.core.comparison.comparison import Comparison
@@ -38,7 +37,7 @@ def compared(qtbot, session, pane, make_run) -> ComparePane:
     session.corpus.add_texts(TEXTS)
     make_run(vocabulary_size=262)
     make_run(vocabulary_size=300)
-    qtbot.waitUntil(lambda: cells(pane) == 6, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: cells(pane) == 6)
     return pane
 
 
@@ -166,8 +165,7 @@ def test_copied_cells_have_their_text_and_the_size_of_the_tokenizer(qtbot, compa
         lambda: (
             model.headerData(2, Qt.Orientation.Horizontal, Qt.ItemDataRole.AccessibleTextRole) == "Run 2 (259 tokens)"
             and cells(compared) == 6
-        ),
-        timeout=PATIENCE,
+        )
     )
     table = compared.matrix.table
     click(qtbot, table, 1, 2)
@@ -212,7 +210,7 @@ def test_rows_are_sorted_by_a_column_and_by_the_menu_of_a_cell(compared, session
 def test_every_figure_is_shown_with_its_formula(qtbot, compared, session):
     for name, figure in FIGURES.items():
         choose(compared, name)
-        qtbot.waitUntil(lambda: cells(compared) == 6, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: cells(compared) == 6)
         assert figure.explained_formula in compared.meaning.text()
         assert figure.note in compared.meaning.text()
         made = session.comparison.comparison
@@ -229,7 +227,7 @@ def test_no_number_is_cut_by_its_column(qtbot, monkeypatch, compared, session):
     QApplication.processEvents()
     long = "the cat sat on the mat " * 20_000
     session.corpus.add_texts([("long", long)])
-    qtbot.waitUntil(lambda: cells(compared) == 8, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: cells(compared) == 8)
     for figure in range(len(FIGURES)):
         compared.figures.setCurrentIndex(figure)
         QApplication.processEvents()
@@ -248,7 +246,7 @@ def test_the_legend_of_the_dots_has_every_tokenizer(qtbot, compared, session):
     compared.tabs.setCurrentIndex(1)
     compared.dots.setFixedWidth(300)
     qtbot.waitUntil(lambda: compared.dots.viewport().width() == 300)
-    qtbot.waitUntil(lambda: len(compared.dots.legend) == len(session.runs.all) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(compared.dots.legend) == len(session.runs.all) == 2)
     (first, _), (second, name) = compared.dots.legend
     assert name.startswith("A token")
     assert first.bottom() <= second.top(), "the second does not fit beside the first"
@@ -263,26 +261,26 @@ def test_headings_that_would_look_the_same_show_the_ends_of_names(qtbot, compare
     names = [f"SentencePiece of a library with a long name {end}" for end in ("BPE", "Unigram")]
     for run, name in zip(session.runs.all, names, strict=True):
         session.runs.rename(run, name)
-    qtbot.waitUntil(lambda: headings() != ["Run 1", "Run 2"] and headings() != names, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: headings() != ["Run 1", "Run 2"] and headings() != names)
     assert [heading[:1] + heading[-3:] for heading in headings()] == ["…BPE", "…ram"]
 
 
 def test_a_set_without_text_or_that_cannot_be_read_keeps_the_choices(qtbot, compared, session, tmp_path, actions):
     compared.texts.setCurrentIndex(2)
-    qtbot.waitUntil(lambda: "empty" in compared.meaning.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "empty" in compared.meaning.text())
     assert compared.texts.isVisible()
     compared.texts.setCurrentIndex(0)
-    qtbot.waitUntil(lambda: cells(compared) == 6, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: cells(compared) == 6)
     for name, text in (("eng_Latn.txt", "One.\nTwo.\n"), ("deu_Latn.txt", "Eins.\n")):
         (tmp_path / name).write_text(text)
     session.comparison.add_texts(parallel_set(tmp_path))
-    qtbot.waitUntil(lambda: '"deu_Latn" has 1' in compared.problem.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: '"deu_Latn" has 1' in compared.problem.text())
     assert compared.texts.isVisible()
     assert compared.measure.isVisible()
     actions["measure_comparison"].triggered.connect(session.comparison.measure)
     (tmp_path / "deu_Latn.txt").write_text("Eins.\nZwei.\n")
     compared.measure.click()
-    qtbot.waitUntil(lambda: column_of(compared, 0) == ["German deu_Latn", "English eng_Latn"], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: column_of(compared, 0) == ["German deu_Latn", "English eng_Latn"])
     assert not compared.problem.isVisible()
 
 
@@ -302,14 +300,14 @@ def test_the_list_of_tokenizers_stays_open_while_one_ticks(qtbot, compared, sess
         click(name)
     qtbot.keyClick(menu, Qt.Key.Key_Down)  # from Characters to Bytes
     qtbot.keyClick(menu, Qt.Key.Key_Space)
-    qtbot.waitUntil(lambda: compared.tokenizers.text() == "Tokenizers: 2", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: compared.tokenizers.text() == "Tokenizers: 2")
     qtbot.keyClick(menu, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: compared.tokenizers.text() == "Tokenizers: 3", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: compared.tokenizers.text() == "Tokenizers: 3")
     assert menu.isVisible()
     assert [entries[name].isChecked() for name in list(entries)[:5]] == [False, True, True, True, False]
     names = [column.name for column in session.comparison.columns]
     assert names == ["Run 2", "Characters", "Bytes"]
-    qtbot.waitUntil(lambda: compared.matrix.model.columnCount() == 4, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: compared.matrix.model.columnCount() == 4)
     qtbot.keyClick(menu, Qt.Key.Key_Escape)
     assert not menu.isVisible()
 
@@ -330,7 +328,7 @@ def test_a_tokenizer_is_marked_on_the_text_it_was_trained_on_also_where_it_wins(
     other.write_text(TEXTS[0][1] + "a cat")
     compared.tabs.setCurrentIndex(0)
     session.comparison.add_texts(file_set([same, other]))
-    qtbot.waitUntil(lambda: cells(compared) == 4, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: cells(compared) == 4)
     assert [model.index(row, 1).data().startswith("†") for row in range(2)] == [True, False]
 
 
@@ -346,7 +344,7 @@ def test_no_two_markers_of_dots_are_alike(qtbot, compared, session):
     session.runs.activate(run)
     session.comparison.set_simple({"Characters", "Bytes"})
     compared.tabs.setCurrentIndex(1)
-    qtbot.waitUntil(lambda: len(compared.dots.legend) == 24, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(compared.dots.legend) == 24)
     picture = compared.dots.viewport().grab().toImage()
     seen: list[QImage] = []
     for place, _ in compared.dots.legend:
@@ -362,12 +360,12 @@ def test_a_legend_that_leaves_no_room_scrolls_with_the_rows(qtbot, compared, ses
     compared.tabs.setCurrentIndex(1)
     dots, run = compared.dots, session.runs.all[0]
     bar = dots.verticalScrollBar()
-    qtbot.waitUntil(lambda: len(dots.legend) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(dots.legend) == 2)
     assert bar.maximum() == 0
     dots.setFixedHeight(200)
     for number in range(60):
         session.runs.add_tokenizer(run.tokenizer, f"Tokenizer {number}", RunOrigin(Path("x"), (), "", True))
-    qtbot.waitUntil(lambda: len(dots.legend) == 62 and cells(compared) == 186, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(dots.legend) == 62 and cells(compared) == 186)
     assert bar.maximum() > 0
     bar.setValue(bar.maximum())
     last = dots.viewport().height() - dots.fontMetrics().height() - 15  # above the numbers of the axis
@@ -397,7 +395,7 @@ def test_cancelled_measuring_is_said(compared, session, monkeypatch):
 def test_a_cell_that_failed_says_so(qtbot, compared, session, make_run):
     make_run("abc abc", base="characters", vocabulary_size=30)
     session.corpus.add_texts([("rus", "кот")])
-    qtbot.waitUntil(lambda: cells(compared) == 12, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: cells(compared) == 12)
     assert column_of(compared, 3)[3] == "failed"
     assert column_of(compared, 1)[3] != "failed"
     assert compared.problem.text().startswith("Run 3 failed on rus: ")
@@ -407,10 +405,10 @@ def test_the_mark_of_lost_text_is_explained(qtbot, session, pane, make_run):
     session.corpus.add_texts([("eng", "the cat")])
     characters = {"base": "characters", "base_vocabulary": tuple("the ca"), "special_tokens": ("<unk>",)}
     make_run(vocabulary_size=20, unknown_token="<unk>", **characters)
-    qtbot.waitUntil(lambda: cells(pane) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: cells(pane) == 1)
     assert "*" not in pane.meaning.text()
     session.corpus.add_texts([("deu", "Hund")])
-    qtbot.waitUntil(lambda: cells(pane) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: cells(pane) == 2)
     assert column_of(pane, 1)[1].startswith("*")
     assert "* Text is unknown to the tokenizer or lost" in pane.meaning.text()
     # A low pane hides the sentences.
@@ -422,7 +420,7 @@ def test_the_mark_of_lost_text_is_explained(qtbot, session, pane, make_run):
 def test_premiums_of_different_lines_are_refused(qtbot, session, pane, make_run):
     session.corpus.add_texts([("one", "a b\nc d\n"), ("two", "a b\n")])
     make_run(vocabulary_size=257)
-    qtbot.waitUntil(lambda: cells(pane) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: cells(pane) == 2)
     choose(pane, "premium")
     assert "same lines" in pane.meaning.text()
     choose(pane, "tokens")
@@ -433,7 +431,7 @@ def test_premiums_of_different_lines_are_refused(qtbot, session, pane, make_run)
 
 def test_dots_have_the_colours_of_the_runs(qtbot, compared, session, theme):
     session.runs.show_curve(session.runs.all[0], False)
-    qtbot.waitUntil(lambda: compared.matrix.model.columnCount() == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: compared.matrix.model.columnCount() == 2)
     compared.tabs.setCurrentIndex(1)
     picture = compared.dots.viewport().grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
     seen = np.unique(np.frombuffer(picture.constBits(), np.uint32) | 0xFF000000)

@@ -11,7 +11,6 @@ from PySide6.QtCore import Qt
 
 from tests.core.formats.trained import settings_of
 from tests.gui.commands.test_compare_commands import commands
-from tests.gui.person import PATIENCE
 from tokstudio.core.comparison.engine_table import OURS
 from tokstudio.core.comparison.engines import ENGINES, engines_work
 from tokstudio.gui.panes.compare import engines
@@ -29,7 +28,7 @@ def view(qtbot, session, make_run, pane, monkeypatch) -> EnginesView:
     session.corpus.add_texts([("eng", TEXT)])
     make_run(vocabulary_size=270, pattern="gpt2")
     pane.tabs.setCurrentIndex(5)
-    qtbot.waitUntil(lambda: session.comparison.rows is not None and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.comparison.rows is not None and not session.jobs.running)
     return pane.engines
 
 
@@ -38,7 +37,7 @@ def run(qtbot, session, view):
     qtbot.mouseClick(view.run, Qt.MouseButton.LeftButton)
     assert view.asked.busy
     assert not view.run.isEnabled()
-    qtbot.waitUntil(lambda: session.comparison.engines is not before, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.comparison.engines is not before)
     assert view.run.isEnabled()
     return session.comparison.engines
 
@@ -58,7 +57,7 @@ def test_libraries_run_when_they_are_asked_and_not_before(qtbot, session, view):
     ]
     assert "merges characters" in view.told.toPlainText()
     session.corpus.add_texts([("more", "the dog\n")])
-    qtbot.waitUntil(lambda: "have changed since" in view.note.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "have changed since" in view.note.text())
 
 
 def test_a_cell_shows_the_first_line_that_differs_with_its_cause(qtbot, session, view, tmp_path):
@@ -82,12 +81,12 @@ def test_a_cell_shows_the_first_line_that_differs_with_its_cause(qtbot, session,
 
     made, _ = commands(session, tmp_path, tmp_path / "out.csv")
     made.save_engines_csv()
-    qtbot.waitUntil(lambda: (tmp_path / "out.csv").exists() and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: (tmp_path / "out.csv").exists() and not session.jobs.running)
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
     assert [(row["library"], row["differing_lines"]) for row in rows] == [("tokenizers", "1"), ("sentencepiece", "")]
     made, _ = commands(session, tmp_path, tmp_path / "out.html")
     made.save_report()
-    qtbot.waitUntil(lambda: (tmp_path / "out.html").exists() and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: (tmp_path / "out.html").exists() and not session.jobs.running)
     assert "Other libraries with opened" in (tmp_path / "out.html").read_text()
 
 

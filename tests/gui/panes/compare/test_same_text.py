@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from tests.gui.person import PATIENCE
 from tokstudio.core.comparison.alignment import difference
 from tokstudio.gui.panes.compare.pane import ComparePane
 from tokstudio.gui.panes.compare.same_text import LONGEST, SameTextView
@@ -30,7 +29,7 @@ def view(qtbot, session, pane, make_run) -> SameTextView:
     make_run(vocabulary_size=290)
     pane.tabs.setCurrentIndex(2)
     made = pane.same_text
-    qtbot.waitUntil(lambda: shows(made, LINES[0]), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: shows(made, LINES[0]))
     return made
 
 
@@ -66,16 +65,16 @@ def test_each_tokenizer_has_a_row_with_its_count_character_below_character(view,
     assert view.total.text() == "of 13"
     assert not view.before.isEnabled()
     view.after.click()
-    qtbot.waitUntil(lambda: "empty" in view.note.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "empty" in view.note.text())
     qtbot.keyClick(view.lines, Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: shows(view, LINES[2]), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: shows(view, LINES[2]))
     view.before.click()
     qtbot.keyClick(view.lines, Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: shows(view, LINES[0]), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: shows(view, LINES[0]))
     view.line.setValue(4)
-    qtbot.waitUntil(lambda: shows(view, LINES[3]), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: shows(view, LINES[3]))
     view.line.setValue(4)
-    qtbot.waitUntil(lambda: shows(view, LINES[3]), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: shows(view, LINES[3]))
     byte = LINES[3].encode().index("猫".encode())
     told = view.lines.tip_at(view.lines.place_of(0, byte).center().toPoint()).split("\n")
     assert told[0] == "猫  U+732B"
@@ -91,14 +90,14 @@ def test_lines_that_differ_most_come_first(qtbot, view, session):
     begun: list[bool] = []  # would remove the sentence about a tokenizer that was opened just before
     session.jobs.begun.connect(lambda: begun.append(True))
     view.differing.click()
-    qtbot.waitUntil(lambda: "Line 1 " in view.note.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "Line 1 " in view.note.text())
     assert view.line.value() == int(ratios.argmax()) + 1
     assert f"{ratios.max():.2f} times" in view.note.text()
     seen = [view.line.value()]
     for _ in lines[1:]:
         before = view.note.text()
         qtbot.keyClick(view.lines, Qt.Key.Key_D)
-        qtbot.waitUntil(lambda before=before: view.note.text() != before, timeout=PATIENCE)
+        qtbot.waitUntil(lambda before=before: view.note.text() != before)
         seen.append(view.line.value())
     assert sorted(seen) == list(range(1, len(lines) + 1))
     values = [ratios[at - 1] for at in seen]
@@ -108,7 +107,7 @@ def test_lines_that_differ_most_come_first(qtbot, view, session):
 
 def test_a_token_is_shown_in_its_run_unless_it_is_of_a_simple_tokenizer(qtbot, view, session):
     session.comparison.show_simple("Characters", True)
-    qtbot.waitUntil(lambda: shows(view, LINES[0], 3), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: shows(view, LINES[0], 3))
     active = session.runs.active
     place = view.lines.place_of(2, 0).center().toPoint()
     qtbot.mouseClick(view.lines.viewport(), Qt.MouseButton.LeftButton, pos=place)
@@ -132,16 +131,16 @@ def test_the_text_of_the_text_pane_is_shown(qtbot, view, session):
     session.view.set_text("the rat")
     pane.tabs.setCurrentIndex(0)
     session.comparison.stack_text()
-    qtbot.waitUntil(lambda: shows(view, "the rat"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: shows(view, "the rat"))
     assert view.isVisible()
     session.view.set_text("the mat\nthe cat")
-    qtbot.waitUntil(lambda: shows(view, "the mat"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: shows(view, "the mat"))
     assert view.total.text() == "of 2"
 
 
 def test_a_long_line_is_shortened_and_scrolls(qtbot, view):
     view.texts.setCurrentIndex(1)
-    qtbot.waitUntil(lambda: "first 3,000 characters" in view.note.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "first 3,000 characters" in view.note.text())
     assert len(view.lines.stack.text) == LONGEST
     assert view.lines.verticalScrollBar().maximum() > 0
 
@@ -150,7 +149,7 @@ def test_simple_tokenizers_are_neither_best_nor_marked(qtbot, view, session):
     best, apart = view.lines.stack.best, view.lines.stack.apart
     for name in ("Words and marks", "Bytes"):
         session.comparison.show_simple(name, True)
-    qtbot.waitUntil(lambda: shows(view, LINES[0], rows=4), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: shows(view, LINES[0], rows=4))
     assert counts(view)[2:] == [len(LINES[0]), 11]
     assert (view.lines.stack.best, view.lines.stack.apart) == (best, apart)
 

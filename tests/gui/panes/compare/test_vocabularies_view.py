@@ -9,7 +9,6 @@ import pytest
 from PySide6.QtCore import QSignalBlocker, Qt
 from pytestqt.qtbot import QtBot
 
-from tests.gui.person import PATIENCE
 from tests.gui.tables import column_texts
 from tokstudio import diff
 from tokstudio.core.analysis.reachability import REACHED, reachability_work
@@ -35,7 +34,7 @@ def view(qtbot, session, theme, make_run, show) -> VocabulariesView:
     show(made, 1400, 500)
     session.comparison.changed.connect(made.refresh)
     made.refresh()
-    qtbot.waitUntil(lambda: made.rows.rowCount() > 0 and made.rows.pair.uses[1] is not None, timeout=PATIENCE)  # pyright: ignore[reportOptionalMemberAccess]
+    qtbot.waitUntil(lambda: made.rows.rowCount() > 0 and made.rows.pair.uses[1] is not None)  # pyright: ignore[reportOptionalMemberAccess]
     return made
 
 
@@ -53,7 +52,7 @@ def choose(qtbot: QtBot, session: Session, view: VocabulariesView, part: int) ->
 
 
 def settled(qtbot: QtBot, session: Session) -> None:
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
 
 
 def test_each_part_lists_its_tokens_under_titles_the_most_used_first(qtbot, view, session):
@@ -80,7 +79,7 @@ def test_each_part_lists_its_tokens_under_titles_the_most_used_first(qtbot, view
     for part in (BOTH, ONLY_SECOND, BOTH, ONLY_FIRST):
         choose(qtbot, session, view, part)
         expected = both if part == BOTH else ["Token", "Length", "Id", "Merge", "Uses", "Script"]
-        qtbot.waitUntil(lambda expected=expected: titles() == expected, timeout=PATIENCE)
+        qtbot.waitUntil(lambda expected=expected: titles() == expected)
     metrics, heads = view.summary.fontMetrics(), view.summary.horizontalHeader()
     assert heads.sectionSize(0) >= metrics.horizontalAdvance("Devanagari") + 12
     model = view.summary.model()
@@ -99,13 +98,13 @@ def test_each_part_lists_its_tokens_under_titles_the_most_used_first(qtbot, view
 def test_the_filter_of_the_vocabulary_and_a_row_of_the_summary_filter(qtbot, view, session):
     choose(qtbot, session, view, ONLY_SECOND)
     view.filter.setText("Katze")
-    qtbot.waitUntil(lambda: tokens(view) == ["·Katze"], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: tokens(view) == ["·Katze"])
     view.filter.setText("/^ d/ length:4")
-    qtbot.waitUntil(lambda: set(tokens(view)) <= {"·die", "·der"} and len(tokens(view)) > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: set(tokens(view)) <= {"·die", "·der"} and len(tokens(view)) > 0)
     view.filter.setText("/(/")
-    qtbot.waitUntil(lambda: "does not compile" in view.note.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "does not compile" in view.note.text())
     view.filter.clear()
-    qtbot.waitUntil(lambda: view.rows.rowCount() > 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.rows.rowCount() > 2)
     every = view.rows.rowCount()
     view.by.setCurrentIndex(1)
     titles = [view.summary.item(row, 0).text() for row in range(view.summary.rowCount())]
@@ -113,7 +112,7 @@ def test_the_filter_of_the_vocabulary_and_a_row_of_the_summary_filter(qtbot, vie
     row = titles.index("3")
     view.summary.selectRow(row)
     expected = int(view.summary.item(row, 3).text())
-    qtbot.waitUntil(lambda: view.rows.rowCount() == expected < every, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.rows.rowCount() == expected < every)
     assert {view.rows.index(at, LENGTH).data() for at in range(expected)} == {"3"}
 
 
@@ -126,7 +125,7 @@ def test_the_last_row_by_length_has_all_longer_tokens(qtbot, session, theme, mak
     view = VocabulariesView(session, theme)
     show(view, 900, 500)
     view.refresh()
-    qtbot.waitUntil(lambda: view.rows.rowCount() > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.rows.rowCount() > 0)
     choose(qtbot, session, view, ONLY_FIRST)
     view.by.setCurrentIndex(1)
     row = view.summary.rowCount() - 1
@@ -134,7 +133,7 @@ def test_the_last_row_by_length_has_all_longer_tokens(qtbot, session, theme, mak
     view.summary.selectRow(row)
     longer = sum(len(token) >= 16 for token in spelled(session, 0))
     assert longer > 1
-    qtbot.waitUntil(lambda: view.rows.rowCount() == longer, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.rows.rowCount() == longer)
     assert view.summary.item(row, 1).text() == f"{longer}"
 
 
@@ -145,29 +144,29 @@ def test_kinds_and_uses_filter(qtbot, view, session):
     assert 0 < sum(merged) < every
     panel = view.kinds.panel
     panel.choose({"Merges"})
-    qtbot.waitUntil(lambda: view.rows.rowCount() == sum(merged), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.rows.rowCount() == sum(merged))
     panel.choose({"Base", "Merges", "Cuts a character"})
-    qtbot.waitUntil(lambda: view.rows.rowCount() == 128, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.rows.rowCount() == 128)
     used = [np.bincount(run.tokenizer.encode(GERMAN), minlength=300) > 0 for run in session.runs.all]
     pair = view.rows.pair
     rows = pair.vocabularies.ids[pair.part(BOTH)].tolist()
     expected = sum(bool(used[0][one] or used[1][other]) for one, other in rows)
     panel.choose({"In the texts"})
-    qtbot.waitUntil(lambda: view.rows.rowCount() == expected, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.rows.rowCount() == expected)
     panel.choose({"Not in the texts"})
-    qtbot.waitUntil(lambda: view.rows.rowCount() == every - expected, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.rows.rowCount() == every - expected)
     panel.clear()
     panel.set_lengths(2, 3)
     lengths = pair.lengths[pair.part(BOTH)]
     expected = np.count_nonzero((lengths >= 2) & (lengths <= 3))
     assert expected > 0
-    qtbot.waitUntil(lambda: view.rows.rowCount() == expected, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.rows.rowCount() == expected)
     panel.set_lengths(2, 0)
-    qtbot.waitUntil(lambda: view.rows.rowCount() == np.count_nonzero(lengths >= 2), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.rows.rowCount() == np.count_nonzero(lengths >= 2))
     panel.set_lengths(0, 0)
     panel.expression.setChecked(True)
     view.filter.setText("^.a")
-    qtbot.waitUntil(lambda: view.rows.rowCount() > 0 and all(t[1:2] == "a" for t in tokens(view)), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.rows.rowCount() > 0 and all(t[1:2] == "a" for t in tokens(view)))
 
 
 def test_unreachable_tokens_are_found(qtbot, session, theme, make_run, show):
@@ -177,25 +176,25 @@ def test_unreachable_tokens_are_found(qtbot, session, theme, make_run, show):
     view = VocabulariesView(session, theme)
     show(view, 900, 500)
     view.refresh()
-    qtbot.waitUntil(lambda: view.rows.rowCount() > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.rows.rowCount() > 0)
     choose(qtbot, session, view, ONLY_FIRST)
     view.kinds.panel.choose({"Unreachable"})
     reach = finish(reachability_work(one))
     expected = {one.tokens[token] for token in np.flatnonzero(reach != REACHED).tolist()}
     assert expected
-    qtbot.waitUntil(lambda: {token.encode() for token in tokens(view)} == expected, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: {token.encode() for token in tokens(view)} == expected)
 
 
 def test_a_new_name_and_another_text_are_followed_and_one_tokenizer_is_not_compared(qtbot, view, session):
     first = session.runs.all[0]
     session.runs.rename(first, "English")
-    qtbot.waitUntil(lambda: view.parts.choices[ONLY_FIRST].name.startswith("Only in English: "), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.parts.choices[ONLY_FIRST].name.startswith("Only in English: "))
     assert "are in English's vocabulary, too." in view.note.text()
     assert view.first.currentText().strip() == "English"
     choose(qtbot, session, view, BOTH)
     before = view.note.text()
     session.corpus.add_texts([("more", "the dog and the cat " * 9)])
-    qtbot.waitUntil(lambda: view.note.text() != before and "too." in view.note.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.note.text() != before and "too." in view.note.text())
     used = np.bincount(session.runs.all[1].tokenizer.encode(GERMAN), minlength=300)
     used += np.bincount(session.runs.all[1].tokenizer.encode("the dog and the cat " * 9), minlength=300)
     shared = [
@@ -222,14 +221,14 @@ def test_the_mark_of_a_space_stands_where_a_token_is_read_from_right_to_left(
 @pytest.mark.parametrize("part", [ONLY_FIRST, BOTH, ONLY_SECOND])
 def test_a_narrow_view_leaves_out_columns_and_cuts_none(qtbot: QtBot, view: VocabulariesView, part: int) -> None:
     view.parts.setCurrentIndex(part)
-    qtbot.waitUntil(lambda: view.table.isColumnHidden(USES) == (part == ONLY_SECOND), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.table.isColumnHidden(USES) == (part == ONLY_SECOND))
     wide = [at for at in range(view.rows.columnCount()) if not view.table.isColumnHidden(at)]
     view.window().resize(700, 500)
-    qtbot.waitUntil(lambda: view.table.horizontalHeader().length() <= view.table.viewport().width(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: view.table.horizontalHeader().length() <= view.table.viewport().width())
     assert not view.table.isColumnHidden(TOKEN)
     assert not view.table.isColumnHidden(SECOND_USES if part == ONLY_SECOND else USES)
     view.window().resize(1500, 500)
-    qtbot.waitUntil(lambda: not view.table.isColumnHidden(LENGTH), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not view.table.isColumnHidden(LENGTH))
     assert [at for at in range(view.rows.columnCount()) if not view.table.isColumnHidden(at)] >= wide
 
 
@@ -245,7 +244,7 @@ def test_tokens_that_moved_are_a_part_of_their_own(qtbot, view, session):
 def test_differences_are_told_with_the_lines_that_change(qtbot, view, session):
     view.tabs.setCurrentIndex(1)
     page = view.differences
-    qtbot.waitUntil(lambda: page.differences is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: page.differences is not None)
     told = page.told.toPlainText()
     expected = diff(*(run.tokenizer for run in session.runs.all), {"deu": GERMAN})
     found = page.differences
@@ -264,7 +263,7 @@ def test_differences_are_told_with_the_lines_that_change(qtbot, view, session):
         view.first.setCurrentIndex(1)
     view.second.setCurrentIndex(1)
     view.refresh()
-    qtbot.waitUntil(lambda: "Run 2 and Run 2 are the same." in page.told.toPlainText(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "Run 2 and Run 2 are the same." in page.told.toPlainText())
     assert not page.lines.isVisible()
     view.tabs.setCurrentIndex(0)
     settled(qtbot, session)

@@ -6,7 +6,6 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from tests.gui.person import PATIENCE
 from tokstudio.gui.panes.compare.words import LONGEST_WORD, MOST, MOST_WORDS, WORD, WordsView
 
 TEXT = "the cat sat on the mat and the rat sat on the cat\n" * 5
@@ -18,7 +17,7 @@ def view(qtbot, session, pane, make_run) -> WordsView:
     make_run(vocabulary_size=262, pattern="gpt2")
     make_run(vocabulary_size=290, pattern="gpt2")
     pane.tabs.setCurrentIndex(4)
-    qtbot.waitUntil(lambda: len(pane.words.rows.made.columns) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(pane.words.rows.made.columns) == 2)
     return pane.words
 
 
@@ -28,7 +27,7 @@ def words(view: WordsView) -> list[str]:
 
 def write(qtbot: QtBot, view: WordsView, text: str, first: str) -> None:
     view.own.setPlainText(text)
-    qtbot.waitUntil(lambda: first in words(view), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: first in words(view))
 
 
 def told(view: WordsView, word: str, column: int) -> str:
@@ -40,11 +39,11 @@ def test_the_most_frequent_words_or_own_ones_are_shown_in_pieces_those_split_mos
     assert sorted(words(view)) == sorted(set(TEXT.split()))
     assert view.texts.isVisible()
     view.texts.setCurrentIndex(1)
-    qtbot.waitUntil(lambda: sorted(words(view)) == ["Katze", "die"], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: sorted(words(view)) == ["Katze", "die"])
     write(qtbot, view, "mat", "mat")
     assert not view.texts.isVisible()
     view.own.clear()
-    qtbot.waitUntil(lambda: sorted(words(view)) == ["Katze", "die"], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: sorted(words(view)) == ["Katze", "die"])
     write(qtbot, view, "the,zebra  mat\nthe 猫", "zebra")
     assert sorted(words(view)) == sorted(["the", "zebra", "mat", "猫"])
     for number, run in enumerate(session.runs.shown):
@@ -63,7 +62,7 @@ def test_the_most_frequent_words_or_own_ones_are_shown_in_pieces_those_split_mos
     sizes = [len(session.runs.shown[1].tokenizer.encode(f" {word}")) for word in words(view)]
     assert sizes == sorted(sizes)
     write(qtbot, view, "zebra", "zebra")
-    qtbot.waitUntil(lambda: words(view) == ["zebra"], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: words(view) == ["zebra"])
     area = view.table.visualRect(view.rows.index(0, MOST + 1))
     picture = view.table.viewport().grab(area).toImage()
     seen = {picture.pixelColor(x, y).name().upper() for x in range(picture.width()) for y in range(picture.height())}
@@ -73,7 +72,7 @@ def test_the_most_frequent_words_or_own_ones_are_shown_in_pieces_those_split_mos
 def test_words_that_are_one_token_everywhere_are_marked(qtbot, view, session):
     session.comparison.show_simple("Bytes", True)
     write(qtbot, view, "the zebra", "zebra")
-    qtbot.waitUntil(lambda: len(view.rows.made.columns) == 3, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(view.rows.made.columns) == 3)
     whole = {
         word: all(len(run.tokenizer.encode(f" {word}")) == 1 for run in session.runs.shown) for word in words(view)
     }
@@ -87,23 +86,23 @@ def test_words_of_a_file_are_shown_and_long_words_and_lists_are_cut(qtbot, view,
     with qtbot.waitSignal(actions["open_compared_words"].triggered):
         view.open.click()
     session.comparison.show_words("quagga\nzebra")
-    qtbot.waitUntil(lambda: sorted(words(view)) == ["quagga", "zebra"], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: sorted(words(view)) == ["quagga", "zebra"])
     assert view.own.toPlainText() == "quagga\nzebra"
     write(qtbot, view, "mat " + "x" * (LONGEST_WORD + 1), "mat")
-    qtbot.waitUntil(lambda: "Left out: 1 word of more" in view.note.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "Left out: 1 word of more" in view.note.text())
     assert words(view) == ["mat"]
     view.own.setPlainText(" ".join(map(str, range(MOST_WORDS + 5))))
-    qtbot.waitUntil(lambda: len(view.rows.order) == MOST_WORDS, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(view.rows.order) == MOST_WORDS)
     assert f"5 words after the first {MOST_WORDS:,}" in view.note.text()
     view.own.setPlainText(" ".join(["x" * (LONGEST_WORD + 1), *map(str, range(MOST_WORDS + 4))]))
-    qtbot.waitUntil(lambda: "4 words after the first" in view.note.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "4 words after the first" in view.note.text())
     assert "Left out: 1 word of more" in view.note.text()
 
 
 def test_a_word_that_a_vocabulary_lacks_has_a_dash(qtbot, session, pane, make_run):
     make_run("abc ab abc", vocabulary_size=6, base="characters")
     pane.tabs.setCurrentIndex(4)
-    qtbot.waitUntil(lambda: "abc" in words(pane.words), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "abc" in words(pane.words))
     write(qtbot, pane.words, "abc xyz", "xyz")
     assert told(pane.words, "abc", MOST + 1)[0] in "123"
     assert "x" in told(pane.words, "xyz", MOST + 1)
@@ -114,7 +113,7 @@ def test_an_empty_list_says_what_is_shown(pane, session, qtbot, make_run):
     make_run()
     session.corpus.remove_sources([0])
     pane.tabs.setCurrentIndex(4)
-    qtbot.waitUntil(pane.words.empty.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(pane.words.empty.isVisible)
     assert "Type or paste" in pane.words.empty.label.text()
     write(qtbot, pane.words, "mat", "mat")
     assert not pane.words.empty.isVisible()

@@ -12,7 +12,6 @@ from PySide6.QtGui import QAction, QFontMetricsF
 from tests.gui.conftest import alone
 from tests.gui.languages import NAMES, PARALLEL
 from tests.gui.languages import TEXTS as BY_LANGUAGE
-from tests.gui.person import PATIENCE
 from tokstudio import Tokenizer
 from tokstudio.core.base.resources import sample_text
 from tokstudio.gui.panes.compression.curves import RATIO, TOKENS, size_marks
@@ -50,7 +49,7 @@ def choose(pane, view):
 def test_each_source_has_a_curve_of_each_run_while_it_is_wanted(qtbot, session, pane, run, make_run, theme):
     assert not drawn(pane)
     pane.by_source.trigger()
-    qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(drawn(pane)))
     tokenizer = Tokenizer.from_run(run.run)
     ratios = {}
     for merges in (0, 7, len(run)):
@@ -72,9 +71,9 @@ def test_each_source_has_a_curve_of_each_run_while_it_is_wanted(qtbot, session, 
     assert not drawn(pane)
     assert len(pane.legend.entries) == 1
     pane.by_source.trigger()
-    qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(drawn(pane)))
     longer = make_run(vocabulary_size=295, pattern="gpt2")
-    qtbot.waitUntil(lambda: [len(curve.x) for curve in drawn(pane).values()] == [len(longer) + 1] * 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: [len(curve.x) for curve in drawn(pane).values()] == [len(longer) + 1] * 2)
     session.runs.activate(run)
     assert [len(curve.x) for curve in drawn(pane).values()] == [len(run) + 1] * 2
 
@@ -89,7 +88,7 @@ def test_why_there_are_none_is_told(qtbot, session, pane, run, monkeypatch):
     monkeypatch.setattr(measurers, "source_curves_work", refused_work)
     pane.by_source.trigger()
     told = "The sources are not drawn: There are too many."
-    qtbot.waitUntil(lambda: pane.remark.text() == told, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.remark.text() == told)
     assert not drawn(pane)
 
 
@@ -107,7 +106,7 @@ def by_turns(session, make_run):
 
 def test_the_parallel_texts_of_languages_are_drawn_without_being_asked_for(qtbot, session, pane, by_turns, make_run):
     run = by_turns(parallel=tuple(PARALLEL.items()))
-    qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(drawn(pane)))
     assert pane.by_source.text() == "Curves by Language"
     assert pane.by_source.isChecked()
     session.view.set_playhead(9)
@@ -124,13 +123,13 @@ def test_the_parallel_texts_of_languages_are_drawn_without_being_asked_for(qtbot
     assert not pane.by_source.isChecked(), "it stays off"
     session.runs.activate(plain)
     pane.by_source.trigger()
-    qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(drawn(pane)))
     assert pane.remark.text() == ""
 
 
 def test_without_parallel_texts_the_languages_of_the_corpus_are_drawn(qtbot, session, pane, by_turns):
     run = by_turns()
-    qtbot.waitUntil(lambda: bool(drawn(pane)), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(drawn(pane)))
     assert list(drawn(pane)) == NAMES
     ratios = run.by_source.bytes_per_token(12)
     assert drawn(pane)["fi.txt"].point_at(12) == (12, pytest.approx(ratios[2]))
@@ -185,7 +184,7 @@ def test_the_caption_explains_the_signs_that_are_drawn_where_there_is_room(theme
 
 def test_they_are_on_the_held_out_curve_where_there_is_one(qtbot, session, pane, make_run):
     run = make_run(sample_text("article"), vocabulary_size=600, held_out=0.2)
-    qtbot.waitUntil(lambda: run.held_out.tokens is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: run.held_out.tokens is not None)
     for mark in size_marks(run):
         assert mark.y == run.held_out_bytes_per_token(int(mark.x))
         assert "held-out" in mark.tip

@@ -12,7 +12,7 @@ from PySide6.QtGui import QAction, QFontMetrics
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
 from tests.gui.conftest import alone
-from tests.gui.person import PATIENCE, TEXT
+from tests.gui.person import TEXT
 from tokstudio import Corpus, TrainingConfig, __version__, train
 from tokstudio.core.base.resources import SAMPLES, sample_text
 from tokstudio.gui.panes.compression.legend import Legend, LegendEntry
@@ -223,7 +223,7 @@ def test_the_zoom_stays_while_the_run_follows_the_weights(qtbot, session, pane, 
     pane.plot.show_part(5, 20)
     for weight in (2000, 3000):
         session.corpus.set_weights((1000, weight), moving=True)
-        qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not session.jobs.running)
         assert session.runs.active is session.runs.live is not None
         assert pane.plot.chart.x_range == (5, 20)
     session.corpus.settle_weights()
@@ -254,7 +254,7 @@ def test_an_opened_tokenizer_has_the_curve_of_the_corpus(qtbot, pane, trained, m
     second = make_run(vocabulary_size=265)
     trained.runs.add_tokenizer(second.tokenizer.compact(), "opened")
     opened = trained.runs.active
-    qtbot.waitUntil(lambda: opened.key in pane.plot.content.curves, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: opened.key in pane.plot.content.curves)
     assert pane.stack.currentWidget() is pane.plot
     assert np.allclose(curve(pane, opened).y, second.curve()[1]), "on the same text as the run"
     assert curve(pane, opened).role == "active"
@@ -289,7 +289,7 @@ def test_the_curve_waits_for_the_first_merge_and_then_grows(qtbot, session, pane
     session.training.set_settings(Settings(600, None))
     session.training.step()
     assert pane.stack.currentWidget() is pane.waiting
-    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1)
     assert pane.stack.currentWidget() is pane.plot
     assert len(curve(pane, session.runs.active).x) == 2
     session.training.step()
@@ -305,7 +305,7 @@ def test_earlier_curves_stay_while_another_run_is_prepared(qtbot, pane, trained)
     assert curve(pane, first).role == "other"
     assert pane.plot.accessibleDescription() == ""
     assert not pane.plot.grab().isNull()
-    qtbot.waitUntil(lambda: trained.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: trained.training.current is None)
     assert curve(pane, trained.runs.active).role == "active"
 
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from tests.core.algorithms import PICKY_TEXT
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
-from tests.gui.person import PATIENCE, at_window
+from tests.gui.person import at_window
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import ALGORITHMS, ParityAware, Picky, SuperBPE
@@ -46,7 +46,7 @@ def choose(qtbot, box, number: int) -> None:
 
 
 def settled(qtbot, session) -> None:
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running)
 
 
 @pytest.mark.parametrize("algorithm", ["parity", "superbpe", "picky", "sentencepiece-unigram"])
@@ -251,21 +251,21 @@ def test_files_are_loaded_by_the_actions_of_the_window(qtbot, tmp_path, unstyled
     session = window.session
     assert not window.actions_by_id["load_parallel_files"].isEnabled()
     window.opening.open_paths(sorted(corpus.iterdir()))
-    qtbot.waitUntil(lambda: len(session.corpus.sources) == 3, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 3)
     answers.folder = texts
     window.actions_by_id["load_parallel_texts_folder"].trigger()
-    qtbot.waitUntil(lambda: len(session.training.settings.parallel) == 3, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(session.training.settings.parallel) == 3)
     assert session.training.settings.algorithm == "parity"
     loaded = session.training.settings
     (texts / "fi.txt").write_text("yksi\nkaksi\n", encoding="utf-8")
     answers.files = sorted(texts.iterdir())
     window.actions_by_id["load_parallel_files"].trigger()
-    qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(window.messages.isVisible)
     assert "each needs the same lines" in window.messages.text.text()
     assert session.training.settings == loaded
     answers.files = [table]
     window.actions_by_id["load_parallel_files"].trigger()
-    qtbot.waitUntil(lambda: session.training.settings != loaded, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.settings != loaded)
     assert session.training.settings.parallel == (("de.txt", "ein"), ("en.txt", "one"), ("fi.txt", "yksi"))
     window.actions_by_id["remove_parallel_texts"].trigger()
     assert session.training.settings.parallel == ()
@@ -293,7 +293,7 @@ def test_superbpe_has_a_transition_and_trains(qtbot, pane, session):
     fields.named["transition"].number.setValue(270)
     fields.named["max_words"].number.setValue(2)
     session.training.set_settings(replace(session.training.settings, pattern="gpt2"))
-    qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.obstacle is None)
     session.training.start()
     settled(qtbot, session)
     expected = TrainingConfig(vocabulary_size=280, pattern="gpt2", algorithm=SuperBPE(transition=270, max_words=2))

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
-from tests.gui.person import PATIENCE, TEXT
+from tests.gui.person import TEXT
 from tokstudio import Corpus
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX, splitter
 from tokstudio.core.training.forecast import Forecast
@@ -84,9 +84,7 @@ def test_each_named_pattern_explains_itself_and_shows_how_it_splits(qtbot, pane,
         expected = splitter(name).split("It's 1984,\n  in  the year.\nAgain.")
         said = whole if name == "none" else f"{len(expected)} pre-tokens in the corpus's first lines."
         shown = expected, said
-        qtbot.waitUntil(
-            lambda shown=shown: (pieces(pane.pattern.preview), pane.pattern.caption.text()) == shown, timeout=PATIENCE
-        )
+        qtbot.waitUntil(lambda shown=shown: (pieces(pane.pattern.preview), pane.pattern.caption.text()) == shown)
         # A single piece would be one block of colour.
         assert pane.pattern.preview.isVisible() == (name != "none"), name
 
@@ -128,12 +126,12 @@ def test_an_expression_that_other_libraries_refuse_has_a_hint(qtbot, pane, sessi
     choose(qtbot, pane.pattern.choice.combo, "Expression")
     edit, note = pane.pattern.own.edit, pane.pattern.own.note
     type_into(qtbot, edit, r"\p{N}{1,3}+|\P{N}+")
-    qtbot.waitUntil(lambda: "Hugging Face" in note.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "Hugging Face" in note.text())
     assert note.property("role") == "muted"
     assert pane.buttons["train"].isEnabled()
     type_into(qtbot, edit, r"\p{N}{1,3}|\P{N}+")
     assert "Hugging Face" not in note.text()
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     assert "Hugging Face" not in note.text()
 
 
@@ -150,7 +148,7 @@ def test_a_custom_expression_is_checked_while_typing(qtbot, pane, session):
     assert session.training.settings.pattern == r"\w+|(\s+)|."
     assert not edit.property("invalid")
     assert pane.buttons["train"].isEnabled()
-    qtbot.waitUntil(lambda: pieces(pane.pattern.preview)[:3] == [b"the", b" ", b"cat"], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pieces(pane.pattern.preview)[:3] == [b"the", b" ", b"cat"])
 
 
 def test_text_dropped_by_an_expression_is_reported_at_the_field_and_at_train(qtbot, pane, session):
@@ -158,8 +156,8 @@ def test_text_dropped_by_an_expression_is_reported_at_the_field_and_at_train(qtb
     choose(qtbot, pane.pattern.choice.combo, "Expression")
     type_into(qtbot, pane.pattern.own.edit, r"\w+")
     words = 'The pattern drops " " (first at character 4): it must cover all text.'
-    qtbot.waitUntil(lambda: pane.pattern.own.note.text() == words, timeout=PATIENCE)
-    qtbot.waitUntil(lambda: not pane.buttons["train"].isEnabled(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.pattern.own.note.text() == words)
+    qtbot.waitUntil(lambda: not pane.buttons["train"].isEnabled())
     assert pane.buttons["train"].toolTip() == words
     assert pane.summary.text() == "Fix the pattern."
     said = [label.text() for label in pane.findChildren(QLabel) if label.isVisible()]
@@ -170,11 +168,11 @@ def test_the_preview_follows_the_corpus_and_its_documents(qtbot, pane, session):
     session.corpus.add_text("a b\nc d\n")
     session.training.set_settings(Settings(pattern="whitespace"))
     by_file, by_line = [b"a", b" b", b"\nc", b" d", b"\n"], [b"a", b" b", b"\n", b"c", b" d", b"\n"]
-    qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == by_file, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == by_file)
     session.training.set_settings(Settings(pattern="whitespace", documents="line"))
-    qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == by_line, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == by_line)
     session.corpus.set_sources(Corpus.from_counts({"a": 2}).sources)
-    qtbot.waitUntil(lambda: pane.pattern.caption.text().startswith("Word counts are already split"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.pattern.caption.text().startswith("Word counts are already split"))
 
 
 def test_base_units_show_their_fields(qtbot, more, session):
@@ -307,7 +305,7 @@ def test_settings_from_elsewhere_are_shown_in_every_field_and_named_while_more_i
 
 def test_the_forecast_is_shown_above_train(qtbot, pane, session):
     session.corpus.add_text(TEXT)
-    qtbot.waitUntil(lambda: session.training.forecast is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.forecast is not None)
     assert pane.forecast.isVisible()
     assert pane.forecast.text() == "Estimate: < 1 s, < 10 MB of memory."
     session.training.set_forecast(Forecast(2.6, 1_234_000_000, None, session.corpus.current.bytes, ""))
@@ -330,21 +328,21 @@ def test_too_little_memory_is_reported_and_a_sample_is_offered(qtbot, pane, sess
     shown = []
     session.training.state_changed.connect(lambda: shown.append(pane.summary.text()))
     qtbot.mouseClick(pane.sample_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: bool(session.runs.all), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(session.runs.all))
     assert "At most 744 merges on top of 256 bytes." in shown
-    qtbot.waitUntil(lambda: session.training.current is None and bool(session.runs.all), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and bool(session.runs.all))
     assert session.runs.active.name.startswith("Run 1 (sample of 1.")
 
 
 def test_a_training_can_start_in_spite_of_too_little_memory(qtbot, pane, session):
     session.corpus.add_text(TEXT)
-    qtbot.waitUntil(lambda: session.training.forecast is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.forecast is not None)
     assert not pane.anyway_button.isVisible()
     session.training.set_forecast(Forecast(60.0, 9 * 10**9, 10**9, 1000, "Too little memory."))
     qtbot.mouseClick(pane.anyway_button, Qt.MouseButton.LeftButton)
     assert session.training.current is not None
     assert not pane.anyway_button.isVisible()
-    qtbot.waitUntil(lambda: session.training.current is None and bool(session.runs.all), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and bool(session.runs.all))
     assert session.runs.active.corpus_bytes == len(TEXT)
 
 
@@ -352,7 +350,7 @@ def test_an_expression_that_takes_for_ever_cannot_be_trained_with(qtbot, pane, s
     monkeypatch.setattr("tokstudio.core.pretokenization.custom_regex.SECONDS_OF_A_MATCH", 0.1)
     session.corpus.add_text("a" * 5000)
     session.training.set_settings(Settings(pattern="(?:(?:a|a)*)*c|(?s)."))
-    qtbot.waitUntil(lambda: pane.pattern.own.is_invalid, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.pattern.own.is_invalid)
     # Not even where a sample could be split.
     session.training.set_forecast(Forecast(0.1, 1000, 10**9, 5000, ""))
     assert not pane.buttons["train"].isEnabled()
@@ -366,7 +364,7 @@ def test_an_expression_that_takes_for_ever_cannot_be_trained_with(qtbot, pane, s
 def test_the_preview_stays_pale_in_its_place_while_an_expression_is_wrong(qtbot, pane, session):
     session.corpus.add_text("one two")
     session.training.set_settings(Settings(pattern=r"\w+|\W"))
-    qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == [b"one", b" ", b"two"], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == [b"one", b" ", b"two"])
     qtbot.keyClick(pane.pattern.own.edit, Qt.Key.Key_End)
     qtbot.keyClicks(pane.pattern.own.edit, "+(")
     QApplication.processEvents()
@@ -380,15 +378,13 @@ def test_a_missing_character_is_named_at_the_list(qtbot, more, pane, session):
     session.corpus.add_text("abc " * 20)
     own = Settings(base="characters", base_vocabulary=("a", "b", " ", "<?>"))
     session.training.set_settings(own)
-    qtbot.waitUntil(lambda: more.entries.is_invalid, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: more.entries.is_invalid)
     assert 'The character "c" (U+0063) is not in the base vocabulary' in more.entries.note.text()
     assert pane.summary.text() == "Fix the base tokens."
     assert not pane.buttons["train"].isEnabled()
     choose(qtbot, more.unknown.combo, "<?>")
     assert not more.entries.is_invalid
-    qtbot.waitUntil(
-        lambda: pane.buttons["train"].isEnabled() and session.training.forecast is not None, timeout=PATIENCE
-    )
+    qtbot.waitUntil(lambda: pane.buttons["train"].isEnabled() and session.training.forecast is not None)
 
 
 def test_special_tokens_are_read_back_with_marks_for_blanks(qtbot, more):

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QComboBox, QLineEdit, QPlainTextEdit
 
-from tests.gui.person import PATIENCE, PAUSES, TEXT, at_window
+from tests.gui.person import PAUSES, TEXT, at_window
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.panes.configure.pane import ConfigurePane
@@ -106,12 +106,12 @@ def test_the_buttons_follow_the_training(qtbot, pane, session):
     session.training.set_settings(Settings(None, 2))
     assert shown_buttons(pane) == ["Train"]
     session.training.step()
-    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.state == "paused")
     qtbot.waitUntil(lambda: shown_buttons(pane) == ["Resume", "Step", "Stop"])
     qtbot.mouseClick(pane.buttons["step"], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 2)
     qtbot.mouseClick(pane.buttons["stop"], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     assert shown_buttons(pane) == ["Train"]
     assert session.runs.active.ended == "stopped"
 
@@ -124,7 +124,7 @@ def test_train_begins_a_training_and_the_keyboard_stays_with_the_buttons(qtbot, 
     assert shown_buttons(pane) == ["Pause", "Stop"]
     assert pane.buttons["pause"].hasFocus()
     session.training.stop()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     assert pane.buttons["train"].hasFocus()
 
 
@@ -136,7 +136,7 @@ def test_a_run_that_can_continue_is_offered_and_continues(qtbot, pane, session, 
     assert pane.continue_button.isVisible()
     assert pane.continue_button.toolTip() == "Continue Run 1 to 280 tokens"
     qtbot.mouseClick(pane.continue_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     assert len(session.runs.active) == 24
     assert session.runs.active.merges[:14].tolist() == session.runs.all[0].merges.tolist()
     assert not pane.continue_button.isVisible()
@@ -172,20 +172,20 @@ def test_a_pause_does_not_widen_the_pane_and_no_text_is_cut(qtbot, pane, session
     narrowest = pane.widget().minimumSizeHint().width()
     pane.window().resize(narrowest, 500)
     session.training.step()
-    qtbot.waitUntil(lambda: session.training.state == "paused" and shown_buttons(pane)[0] == "Resume", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.state == "paused" and shown_buttons(pane)[0] == "Resume")
     assert pane.widget().minimumSizeHint().width() == narrowest
     for button in pane.buttons.values():
         if button.isVisible():
             qtbot.waitUntil(lambda button=button: button.width() >= button.sizeHint().width())
     session.training.stop()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
 
 
 @pytest.mark.parametrize("height", range(420, 640, 20))
 def test_no_control_moves_around_a_training(qtbot, pane, session, height):
     session.corpus.add_text(TEXT)
     pane.window().resize(300, height)
-    qtbot.waitUntil(lambda: pane.forecast.isVisible(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.forecast.isVisible())
     controls = pane.size_field, pane.frequency_field, pane.pattern, pane.algorithm, pane.more_button
 
     def places():
@@ -194,12 +194,12 @@ def test_no_control_moves_around_a_training(qtbot, pane, session, height):
 
     before = places()
     session.training.step()
-    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.state == "paused")
     assert places() == before
     session.training.stop()
-    qtbot.waitUntil(lambda: session.training.current is None and pane.continue_button.isVisible(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and pane.continue_button.isVisible())
     assert places() == before
-    qtbot.waitUntil(lambda: pane.forecast.isVisible(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.forecast.isVisible())
     assert places() == before
 
 
@@ -208,12 +208,12 @@ def test_no_control_moves_around_a_training(qtbot, pane, session, height):
 def test_no_help_goes_when_the_text_has_been_split(qtbot, pane, session, height):
     session.corpus.add_text(TEXT)
     pane.window().resize(300, height)
-    qtbot.waitUntil(lambda: pane.forecast.isVisible(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.forecast.isVisible())
     notes = pane.size_field.note, pane.frequency_field.note, pane.algorithm.choice.note
     before = [note.isVisible() for note in notes]
     assert not pane.pattern.caption.text()
     pane.pattern._split()
-    qtbot.waitUntil(lambda: bool(pane.pattern.caption.text()), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(pane.pattern.caption.text()))
     pane.window().resize(300, height + 1)
     QApplication.processEvents()
     pane.window().resize(300, height)
@@ -225,7 +225,7 @@ def an_invalid_file_is_an_error_and_changes_nothing(qtbot, window, answers, path
     path.write_text("{}")
     answers.files = [path]
     window.actions_by_id["load_base_tokens"].trigger()
-    qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(window.messages.isVisible)
     assert "own.json: a base vocabulary must be a JSON list of strings." in window.messages.text.text()
     assert window.session.training.settings.base == "bytes"
 
@@ -235,9 +235,9 @@ def a_list_is_loaded_from_a_file(qtbot, window, answers, path, content):
     answers.files = [path]
     window.actions_by_id["load_base_tokens"].trigger()
     more = window.configure.more
-    qtbot.waitUntil(more.entries.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(more.entries.isVisible)
     wanted = ("a", "b", "\n", "<?>")
-    qtbot.waitUntil(lambda: window.session.training.settings.base_vocabulary == wanted, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.session.training.settings.base_vocabulary == wanted)
     assert more.entries.text() == "a\nb\n\\n\n<?>"
     assert more.entries.count.text() == "4, 1 of them special"
 
@@ -245,11 +245,11 @@ def a_list_is_loaded_from_a_file(qtbot, window, answers, path, content):
 def a_list_begins_with_the_characters_of_the_corpus(qtbot, window, path):
     path.write_bytes("za\nbé太a".encode() + b"\xff")
     window.opening.open_paths([path])
-    qtbot.waitUntil(lambda: bool(window.session.corpus.sources), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(window.session.corpus.sources))
     window.session.corpus.reread(0, "utf-8")
     window.actions_by_id["base_tokens_of_corpus"].trigger()
     wanted = tuple("za\nbé太\ufffd")
-    qtbot.waitUntil(lambda: window.session.training.settings.base_vocabulary == wanted, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.session.training.settings.base_vocabulary == wanted)
 
 
 def a_long_list_can_be_edited(qtbot, window, answers, path):
@@ -258,7 +258,7 @@ def a_long_list_can_be_edited(qtbot, window, answers, path):
     answers.files = [path]
     window.actions_by_id["load_base_tokens"].trigger()
     edit = window.configure.more.entries.edit
-    qtbot.waitUntil(lambda: edit.blockCount() == len(entries), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: edit.blockCount() == len(entries))
     edit.setFocus()
     qtbot.keyClicks(edit, "x")
     assert window.session.training.settings.base_vocabulary == ("x" + entries[0], *entries[1:])

@@ -14,7 +14,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
-from tests.gui.person import PATIENCE, TEXT, at_window, quiet, trained
+from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio.gui.panes.corpus.pane import CorpusPane
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -105,7 +105,7 @@ def test_a_file_that_was_read_as_bytes_is_reloaded_and_reopened_so_and_a_change_
     # Changed on disk, it is found to be so, and reloaded in its encoding.
     packed.write_bytes(gzip.compress(os.urandom(3_000)))
     QApplication.sendEvent(window.corpus, QEvent(QEvent.Type.WindowActivate))
-    qtbot.waitUntil(lambda: session.corpus.outdated == {session.corpus.sources[0]: "changed"}, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.corpus.outdated == {session.corpus.sources[0]: "changed"})
     window.corpus.source_list.select_rows([0])
     window.actions_by_id["reload_source"].trigger()
     quiet(qtbot, window)
@@ -148,8 +148,8 @@ def test_the_corpus_pane_names_a_script_that_cannot_be_shown(qtbot, monkeypatch,
     pane = CorpusPane(session, theme, actions)
     dock(pane, 300, 700)
     session.corpus.add_text("one, два, ein, три")
-    qtbot.waitUntil(lambda: pane.statistics.shown().get("No font for") == "Cyrillic", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.statistics.shown().get("No font for") == "Cyrillic")
     session.corpus.remove_sources([0])
     session.corpus.add_text("one, ein")
-    qtbot.waitUntil(lambda: "Latin" in pane.statistics.shown()["Scripts"], timeout=PATIENCE)
-    qtbot.waitUntil(lambda: "No font for" not in pane.statistics.shown(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "Latin" in pane.statistics.shown()["Scripts"])
+    qtbot.waitUntil(lambda: "No font for" not in pane.statistics.shown())

@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.conftest import docked
-from tests.gui.person import PATIENCE, at_window, quiet
+from tests.gui.person import at_window, quiet
 from tokstudio.core.base.resources import resource
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.source import Source
@@ -31,7 +31,7 @@ pane = docked(CorpusPane, 300, 700)
 
 
 def idle(qtbot, session) -> None:
-    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running)
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_parts_of_two_files_that_are_joined_by_value_have_one_weight(qtbot, sess
     files, reading = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"], Reading(split_by="lang", join_values=True)
     session.corpus.open_paths(files, readings=dict.fromkeys(files, reading))
     pane.tabs.setCurrentIndex(1)
-    qtbot.waitUntil(lambda: len(pane.mixture.rows) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(pane.mixture.rows) == 2)
     assert [source.name for source in session.corpus.sources] == [
         f"{name}.jsonl: {lang}" for name in "ab" for lang in ("la", "ru")
     ]
@@ -166,7 +166,7 @@ def test_the_pane_says_when_the_weights_apply_and_ratios_follow_the_playhead(qtb
     assert mixed.mixture.note.text() == "The run follows the weights."
     session.training.set_settings(Settings(vocabulary_size=290, pattern="gpt2"))
     session.training.start()
-    qtbot.waitUntil(lambda: all(row.ratio.text() for row in mixed.mixture.rows), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: all(row.ratio.text() for row in mixed.mixture.rows))
     idle(qtbot, session)
     run = session.runs.active
     for merges in (len(run), 5, 0):
@@ -216,7 +216,7 @@ def test_the_story_in_eight_scripts_is_eight_sources_and_is_replaced_whole_with_
     quiet(qtbot, window)
     assert window.notices.text.text() == "mine.txt replaced the sample One story in eight scripts."
     assert [source.name for source in window.session.corpus.sources] == ["mine.txt"]
-    qtbot.waitUntil(window.notices.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(window.notices.isVisible)
     qtbot.mouseClick(window.notices.act_button, Qt.MouseButton.LeftButton)
     assert window.session.corpus.sources[:-1] == parts
     assert window.session.corpus.sources[-1].name == "mine.txt"
@@ -239,7 +239,7 @@ def test_equal_content_follows_the_bytes_of_parallel_texts_and_says_what_it_cann
     corpus.set_weights(before := (1000, 1000, 500, 700))
     assert action.isEnabled()
     action.trigger()
-    qtbot.waitUntil(lambda: corpus.weights != before, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: corpus.weights != before)
     story = (resource(f"corpora/story/{code}.txt").read_bytes() for code in ("deu_Latn", "rus_Cyrl"))
     sizes = [sum(map(len, text.splitlines())) for text in story]
     contents = [corpus.sources[n].bytes * corpus.weights[n] / sizes[n] for n in range(2)]
@@ -256,10 +256,10 @@ def test_equal_content_follows_the_bytes_of_parallel_texts_and_says_what_it_cann
         (tmp_path / f"{name}.txt").write_text("a\nb\n")
     window.session.comparison.add_texts(parallel_set(tmp_path))
     assert window.session.comparison.parallel.title == tmp_path.name
-    qtbot.waitUntil(action.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(action.isEnabled)
     action.trigger()
     fewer = f"Fewer than two sources are in a language of {tmp_path.name}"
-    qtbot.waitUntil(lambda: any(fewer in text for text in told), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: any(fewer in text for text in told))
     assert corpus.weights == before
     quiet(qtbot, window)
 

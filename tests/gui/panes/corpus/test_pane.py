@@ -50,8 +50,7 @@ def pane(session, theme, actions, dock, asked) -> CorpusPane:
 
 def settled(qtbot, session: Session) -> None:
     qtbot.waitUntil(
-        lambda: not session.jobs.running and (session.corpus.statistics is not None or not session.corpus.sources),
-        timeout=20_000,
+        lambda: not session.jobs.running and (session.corpus.statistics is not None or not session.corpus.sources)
     )
 
 
@@ -274,12 +273,12 @@ def test_a_changed_file_is_marked_and_reloaded_by_a_click_or_in_the_encoding_tha
     changed_file(path, b"after that")
     QApplication.sendEvent(pane, QEvent(QEvent.Type.WindowActivate))
     model = pane.source_list.sources_model
-    qtbot.waitUntil(lambda: model.any_changed, timeout=5000)
+    qtbot.waitUntil(lambda: model.any_changed)
     assert model.index(0, SIZE).data() == "changed"
     assert "changed on disk" in pane.caption.text()
     settled(qtbot, session)
     click(qtbot, pane.source_list, 0, RELOAD)
-    qtbot.waitUntil(lambda: session.corpus.sources[0].bytes == 10, timeout=5000)
+    qtbot.waitUntil(lambda: session.corpus.sources[0].bytes == 10)
     settled(qtbot, session)
     assert pane.preview.toPlainText() == "after that"
     assert not model.any_changed
@@ -291,12 +290,12 @@ def test_a_changed_file_is_marked_and_reloaded_by_a_click_or_in_the_encoding_tha
     settled(qtbot, session)
     changed_file(path, b"after \x81")
     QApplication.sendEvent(pane, QEvent(QEvent.Type.WindowActivate))
-    qtbot.waitUntil(lambda: pane.source_list.sources_model.any_changed, timeout=5000)
+    qtbot.waitUntil(lambda: pane.source_list.sources_model.any_changed)
     settled(qtbot, session)
     again = pane.make_menu()
     next(action for action in again.actions() if action.text() == "Reload").trigger()
     again.close()
-    qtbot.waitUntil(lambda: pane.preview.toPlainText() == "after ü", timeout=5000)
+    qtbot.waitUntil(lambda: pane.preview.toPlainText() == "after ü")
     settled(qtbot, session)
 
 
@@ -315,7 +314,7 @@ def test_a_missing_file_is_marked_with_the_text_that_training_uses(
 
     def looked_at(said):
         QApplication.sendEvent(pane, QEvent(QEvent.Type.WindowActivate))
-        qtbot.waitUntil(lambda: configure.outdated.text() == said, timeout=5000)
+        qtbot.waitUntil(lambda: configure.outdated.text() == said)
         settled(qtbot, session)
 
     changed_file(paths[1], b"after that")
@@ -328,11 +327,11 @@ def test_a_missing_file_is_marked_with_the_text_that_training_uses(
     assert model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole).endswith("Gone from disk since it was read.")
     session.corpus.reread(1, None)
     said = "mine.txt is gone from disk: training uses the text as it was read."
-    qtbot.waitUntil(lambda: configure.outdated.text() == said, timeout=5000)
+    qtbot.waitUntil(lambda: configure.outdated.text() == said)
     settled(qtbot, session)
     paths[0].write_text("there again")
     session.corpus.reread(0, None)
-    qtbot.waitUntil(lambda: not configure.outdated.isVisible(), timeout=5000)
+    qtbot.waitUntil(lambda: not configure.outdated.isVisible())
     settled(qtbot, session)
 
 

@@ -11,7 +11,7 @@ from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.conftest import alone
-from tests.gui.person import PATIENCE, at_rest, at_window
+from tests.gui.person import at_rest, at_window
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.distribution import DistributionPane
 
@@ -150,7 +150,7 @@ def test_uses_of_an_opened_tokenizer_are_drawn_after_counting(qtbot, pane, sessi
     assert "Open a text" not in pane.empty.label.text()
     actions["count_uses"].triggered.connect(session.runs.count_uses)
     qtbot.mouseClick(pane.count_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: pane.stack.currentWidget() is pane.ranks, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.stack.currentWidget() is pane.ranks)
     expected = sorted(np.bincount(tokenizer.encode("ab ab b")).tolist(), reverse=True)[:3]
     assert list(values(settled(qtbot, pane)).values()) == expected
     session.view.set_playhead(0)
@@ -162,7 +162,7 @@ def test_uses_of_an_opened_tokenizer_are_drawn_after_counting(qtbot, pane, sessi
 def test_at_the_window_a_bar_lists_its_tokens_in_the_vocabulary(qtbot, unstyled, window):
     window.commands.train_sample("article")
     session = window.session
-    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None)
     window.distribution.raise_()
     qtbot.waitUntil(lambda: window.distribution.stack.currentWidget() is window.distribution.lengths)
     plot = window.distribution.lengths
@@ -171,7 +171,7 @@ def test_at_the_window_a_bar_lists_its_tokens_in_the_vocabulary(qtbot, unstyled,
     place = plot.chart.place(1.0, 10.0).toPoint()
     qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=place)
     model = window.vocabulary.model
-    qtbot.waitUntil(lambda: model.rowCount() == 256, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: model.rowCount() == 256)
     assert not window.vocabulary.visibleRegion().isEmpty()
     assert window.vocabulary.kinds.text() == "Kinds (1)", "what was filtered for before is over"
     assert window.vocabulary.filter.text() == ""

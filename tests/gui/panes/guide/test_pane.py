@@ -11,7 +11,7 @@ from PySide6.QtGui import QDesktopServices, QTextDocument
 from PySide6.QtWidgets import QAbstractSlider, QApplication
 
 from tests.gui.conftest import docked
-from tests.gui.person import PATIENCE, at_rest, at_window, quiet, trained
+from tests.gui.person import at_rest, at_window, quiet, trained
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.guide.pages import read_pages
@@ -37,7 +37,7 @@ def test_f1_opens_the_guide_in_every_workspace_and_in_learn_it_is_on_the_left(qt
     window.actions_by_id["workspace_train"].trigger()
     assert window.guide.isHidden()
     window.activateWindow()
-    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None)
     for name in ("train", "compare", "learn"):
         window.actions_by_id[f"workspace_{name}"].trigger()
         window.guide.close()
@@ -185,7 +185,7 @@ def test_search_lists_pages_and_escape_returns(qtbot, pane):
     assert shown(pane).startswith("Ties")
     qtbot.keyClicks(pane.search, "embedding")
     qtbot.keyClick(pane.search, Qt.Key.Key_Return)
-    qtbot.waitUntil(pane.browser.hasFocus, timeout=PATIENCE)
+    qtbot.waitUntil(pane.browser.hasFocus)
     # Tab goes to the first link, and Enter follows it.
     qtbot.keyClick(pane.browser, Qt.Key.Key_Tab)
     qtbot.keyClick(pane.browser, Qt.Key.Key_Return)
@@ -253,7 +253,7 @@ def test_every_link_of_the_pages_acts_on_the_window_and_shows_where_it_leads(
     window.actions_by_id["workspace_learn"].trigger()
     window.guide.follow("pane:configure#more")
     assert window.actions_by_id["more_settings"].isChecked()
-    qtbot.waitUntil(lambda: not window.configure.more.visibleRegion().isEmpty(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not window.configure.more.visibleRegion().isEmpty())
     window.guide.follow("merge:5000")
     assert window.session.view.playhead <= 44
     answers.yes = False
@@ -264,9 +264,9 @@ def test_every_link_of_the_pages_acts_on_the_window_and_shows_where_it_leads(
     assert opened == ["https://example.org/"]
     window.activateWindow()
     window.show_guide()
-    qtbot.waitUntil(lambda: QApplication.focusWidget() is window.guide.browser, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is window.guide.browser)
     # As high as a page needs, and the whole window on request.
-    qtbot.waitUntil(lambda: window.guide.height() > window.text.height(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.guide.height() > window.text.height())
     large = window.places
     for target in ("pane:text", "do:first", "merge:16"):
         qtbot.mouseClick(window.guide.enlarge, Qt.MouseButton.LeftButton)

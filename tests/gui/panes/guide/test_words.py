@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QTabBar, QToolTip, QWidget
 
-from tests.gui.person import PATIENCE, TEXT, at_window, trained
+from tests.gui.person import TEXT, at_window, trained
 from tokstudio.core.guide import glossary
 from tokstudio.core.guide.glossary import explained, meaning, read_words
 from tokstudio.core.model.settings import ALGORITHM_TITLES
@@ -85,7 +85,7 @@ def test_words_are_marked_and_lead_to_their_explanation(qtbot, window):
     assert QToolTip.text() == explained("", "vocabulary")
     QToolTip.hideText()
     window.activateWindow()
-    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None)
     window.configure.pattern.choice.combo.setFocus()
     qtbot.keyClick(window.configure.pattern.choice.combo, Qt.Key.Key_F1)
     assert window.guide.been[-1][:2] == ("glossary", "pattern")
@@ -104,12 +104,12 @@ def test_the_chosen_figure_and_words_and_marks_are_explained(qtbot, window):
     label = next(label for label in window.compare.findChildren(TermLabel) if label.text() == "Figure")
     for name, word in (("fertility", "fertility"), ("bytes_per_token", "bytes-per-token"), ("renyi", "figure")):
         window.session.comparison.choose_figure(name)
-        qtbot.waitUntil(lambda word=word: word_of(label) == word, timeout=PATIENCE)
+        qtbot.waitUntil(lambda word=word: word_of(label) == word)
         assert label.toolTip() == explained("", word)
     window.actions_by_id["workspace_train"].trigger()
     others = window.text.encode.others
-    qtbot.waitUntil(lambda: "Words and marks" in dict(others.counts), timeout=PATIENCE)
-    qtbot.waitUntil(others.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "Words and marks" in dict(others.counts))
+    qtbot.waitUntil(others.isVisible)
     place = others.place_of([name for name, _ in others.counts].index("Words and marks")).center()
     assert explained("", "words-and-marks") in others.tip_at(place)
     qtbot.mouseMove(others, place)

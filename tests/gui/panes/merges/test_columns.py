@@ -87,7 +87,7 @@ def test_a_run_knows_who_chose_while_it_trains(qtbot, session, by_turns, step_to
     session.training.set_settings(Settings(280, algorithm="parity", tie_break="mapped-strings"))
     made = [step_to(number).so_far() for number in range(1, 5)]
     session.training.resume()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     whole = session.runs.active.run
     for part in made:
         assert part.languages == whole.languages == tuple(NAMES)
@@ -150,7 +150,7 @@ def test_only_runs_of_picky_bpe_say_what_was_removed_and_are_filtered_by_it(pane
     expected = removed(run)
 
     def listed() -> list[int]:
-        qtbot.waitUntil(lambda: not pane.model.searching, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not pane.model.searching)
         return sorted(pane.model.number_at(row) for row in range(pane.model.rowCount()))
 
     assert "removed:" in pane.filter.toolTip()

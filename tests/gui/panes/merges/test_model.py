@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from tests.gui.person import PATIENCE, at_rest
+from tests.gui.person import at_rest
 from tests.gui.tables import row_texts
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.resources import sample_text
@@ -53,7 +53,7 @@ def numbers(model):
 
 def settled(qtbot, model):
     at_rest(qtbot, model)
-    qtbot.waitUntil(lambda: not model.searching, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not model.searching)
     return numbers(model)
 
 

@@ -9,7 +9,6 @@ from PySide6.QtGui import QFontMetrics, QGuiApplication, QImage, QKeySequence, Q
 from PySide6.QtWidgets import QWidget
 
 from tests.gui.conftest import alone
-from tests.gui.person import PATIENCE
 from tests.gui.tables import click
 from tokstudio import Corpus, __version__
 from tokstudio.core.base.resources import sample_text
@@ -94,7 +93,7 @@ def test_during_training_rows_stay_still_unless_the_view_is_at_the_top(qtbot, se
     pane.table.verticalScrollBar().setValue(5 * pane.table.rowHeight(0) + 7)
     before = first_visible(pane), pane.table.rowViewportPosition(pane.model.row_of_number(30))
     session.training.resume()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     assert len(session.runs.active) == 1744
     assert (first_visible(pane), pane.table.rowViewportPosition(pane.model.row_of_number(30))) == before
     pane.table.verticalScrollBar().setValue(0)
@@ -111,7 +110,7 @@ def test_new_merges_are_drawn_as_made_before_anything_follows_the_playhead(qtbot
     session.view.playhead_changed.connect(lambda: told.append(session.view.playhead))
     for made in range(1, 6):
         session.training.step()
-        qtbot.waitUntil(lambda made=made: told[-1:] == [made], timeout=PATIENCE)
+        qtbot.waitUntil(lambda made=made: told[-1:] == [made])
     assert told[-4:] == [(4, False), 4, (5, False), 5]
 
 
@@ -159,7 +158,7 @@ def test_a_new_run_begins_with_nothing_selected(qtbot, pane, trained, step_to):
     assert not table.selectionModel().hasSelection()
     assert not table.currentIndex().isValid()
     trained.training.stop()
-    qtbot.waitUntil(lambda: trained.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: trained.training.current is None)
     assert not table.selectionModel().hasSelection()
 
 

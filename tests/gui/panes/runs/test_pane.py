@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction, QContextMenuEvent, QImage, QPainter, QPen
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QTableView
 
-from tests.gui.person import PATIENCE, TEXT
+from tests.gui.person import TEXT
 from tests.gui.tables import click
 from tokstudio import Corpus, TrainingConfig, __version__, train
 from tokstudio.gui.panes.runs.model import (
@@ -76,10 +76,10 @@ def test_a_copied_row_has_its_headings_and_says_what_it_is_measured_on(qtbot, th
     other = QApplication.clipboard()
     three.resize(320, 500)  # hides most columns
     click(qtbot, table(three), 1, NAME)
-    qtbot.waitUntil(lambda: text(three, 1, RATIO) not in ("…", "–"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: text(three, 1, RATIO) not in ("…", "–"))
     session.corpus.add_text("another text")
-    qtbot.waitUntil(lambda: "1 more" in three.text_button.text(), timeout=PATIENCE)
-    qtbot.waitUntil(lambda: text(three, 1, RATIO).startswith("†"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "1 more" in three.text_button.text())
+    qtbot.waitUntil(lambda: text(three, 1, RATIO).startswith("†"))
     qtbot.keyClick(table(three), Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     measured, version, headings, row = other.text().split("\n")
     assert "measured on Pasted text and 1 more for every row; † marks runs that were trained on it" in measured
@@ -176,7 +176,7 @@ def test_the_menu_of_a_row_acts_on_that_row(qtbot, three, session, actions):
 
 def test_while_one_run_trains_another_can_be_deleted_but_not_exported(qtbot, three, session):
     session.training.step()
-    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.state == "paused")
     menu = ask_for_menu(three, 3)
     assert not entries(menu)["Delete"].isEnabled()
     assert not entries(menu)["Export…"].isEnabled()
@@ -222,17 +222,17 @@ def test_a_training_grows_on_screen_and_stays_active_while_another_row_is_chosen
     make_run(vocabulary_size=270)
     session.training.set_settings(Settings(vocabulary_size=300))
     session.training.step()
-    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.state == "paused")
     qtbot.waitUntil(lambda: text(pane, 1, ENDED) == "paused")
     with qtbot.waitSignal(session.jobs.refused):
         click(qtbot, table(pane), 0, NAME)
     assert session.runs.active is session.runs.all[1]
     assert table(pane).currentIndex().row() == 0
-    with qtbot.waitSignal(table(pane).model().dataChanged, timeout=2000):
+    with qtbot.waitSignal(table(pane).model().dataChanged):
         session.training.step()
-    qtbot.waitUntil(lambda: text(pane, 1, MERGES) == "2", timeout=5000)
+    qtbot.waitUntil(lambda: text(pane, 1, MERGES) == "2")
     session.training.resume()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     assert text(pane, 1, MERGES) == f"{len(session.runs.all[1])}"
     assert len(session.runs.all[1]) > 2
     assert text(pane, 1, ENDED) == session.runs.all[1].ended
@@ -251,7 +251,7 @@ def test_opened_tokenizers_are_listed_with_the_runs_and_do_not_change_their_numb
     assert second.name == "Run 2"
     session.training.set_settings(Settings(vocabulary_size=290))
     session.training.continue_run(second)
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     assert session.runs.active.name == "Run 3"
     session.runs.delete(session.runs.active)
     assert make_run(vocabulary_size=300).name == "Run 4", "a name is not used twice"
@@ -312,7 +312,7 @@ def heading_tip(pane):
 def ratios(qtbot, pane, *expected):
     """Waits until the rows have these bytes per token."""
     rows = range(len(expected))
-    qtbot.waitUntil(lambda: [text(pane, row, RATIO) for row in rows] == list(expected), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: [text(pane, row, RATIO) for row in rows] == list(expected))
 
 
 def test_every_row_is_measured_on_one_text_that_is_named(qtbot, session, pane, make_run):
@@ -366,7 +366,7 @@ def test_a_hidden_table_has_nothing_measured(qtbot, session, pane, make_run):
     trained = make_run(vocabulary_size=280)
     assert table(pane).model().rowCount() == 0
     session.runs.add_tokenizer(trained.tokenizer, "gpt2")
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     assert session.on_text.found(session.runs.active) is None
     pane.show()
     assert text(pane, 0, NAME) == "Run 1"
@@ -377,7 +377,7 @@ def test_a_row_that_cannot_encode_the_text_says_why(qtbot, session, pane, make_r
     trained = make_run(vocabulary_size=None, min_frequency=2, base="characters")
     session.corpus.set_sources(())
     session.corpus.add_text("the ÿ")
-    qtbot.waitUntil(lambda: isinstance(session.on_text.found(trained), str), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: isinstance(session.on_text.found(trained), str))
     assert text(pane, 0, RATIO) == "–"
     assert "Not measured: " in tip(pane, 0)
     assert "ÿ" in tip(pane, 0)
@@ -408,7 +408,7 @@ def test_numbers_give_way_to_usual_names_of_runs(qtbot, three, session):
             session.runs.rename(run, name)
         view.window().resize(width, 400)
         room = view.fontMetrics().horizontalAdvance(max(names, key=len)) + 16
-        qtbot.waitUntil(lambda: view.viewport().width() < width and view.columnWidth(NAME) > room, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: view.viewport().width() < width and view.columnWidth(NAME) > room)
         assert view.horizontalHeader().length() <= view.viewport().width()
         return {column for column in (CORPUS, VOCABULARY, MERGES, RATIO) if not view.isColumnHidden(column)}
 
@@ -432,7 +432,7 @@ def test_names_and_numbers_come_before_other_columns(qtbot, three, session):
     session.training.set_settings(Settings(1_000_000))
     view.window().resize(1900, 400)
     session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     assert text(three, 3, VOCABULARY).endswith(" of 1,000,000")
     wanted = view.fontMetrics().horizontalAdvance(text(three, 3, VOCABULARY))
     qtbot.waitUntil(lambda: view.columnWidth(VOCABULARY) > wanted + 18)
@@ -444,7 +444,7 @@ def test_there_is_a_held_out_column_if_any_run_has_held_out_text(qtbot, pane, se
     session.corpus.set_sources(())
     session.corpus.add_text("the cat sat on the mat\n" * 60)
     make_run(vocabulary_size=270, held_out=0.2, pattern="gpt2", special_tokens=("<s>",))
-    qtbot.waitUntil(lambda: session.runs.active.held_out.ratio is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.runs.active.held_out.ratio is not None)
     assert not pane.table.isColumnHidden(HELD_OUT)
     model = pane.table.model()
     assert [model.index(row, HELD_OUT).data() for row in range(2)] == ["–", f"{session.runs.active.held_out.ratio:.3f}"]
@@ -464,10 +464,10 @@ def test_the_run_that_followed_the_weights_is_selected_when_they_have_settled(qt
     session.corpus.add_text(TEXT)
     session.corpus.add_text(TEXT.upper(), "Capitals")
     first = make_run(vocabulary_size=270, pattern="gpt2")
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     for weight in (3000, 500):
         session.corpus.set_weights((weight, 1000), moving=True)
-        qtbot.waitUntil(lambda: not session.live.busy, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not session.live.busy)
         session.corpus.set_weights((weight, 1000))
         assert session.runs.all == [first, session.runs.active]
         assert table(pane).currentIndex().row() == 1

@@ -9,7 +9,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE
 from tests.gui.tables import click, row_texts
 from tokstudio import Tokenizer, __version__
 from tokstudio.core.base.resources import sample_text
@@ -152,7 +151,7 @@ def test_the_caution_stands_first_and_whole_and_nearly_all_tokens_are_no_answer(
 
 def test_held_out_text_is_measured_where_there_is_some(qtbot, session, pane, make_run):
     run = make_run(sample_text("article"), vocabulary_size=600, held_out=0.2)
-    qtbot.waitUntil(lambda: run.held_out.tokens is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: run.held_out.tokens is not None)
     qtbot.waitUntil(lambda: "held-out" in pane.measured.text())
     held_out = run.held_out
     assert rows(pane)[noted(pane, "end")][RATIO] == f"{held_out.bytes / int(held_out.tokens[-1]):.3f}"

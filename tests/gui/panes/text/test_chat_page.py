@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QGuiApplication, QWheelEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QWidget
 
 from tests.core.libraries.test_chat_templates import folder
-from tests.gui.person import PATIENCE, at_window
+from tests.gui.person import at_window
 from tests.processes import started_processes
 from tokstudio import load
 from tokstudio.core.tokenizer.dropout import Dropout
@@ -52,7 +52,7 @@ def add(session, tmp_path):
 
 
 def settled(qtbot, pane) -> None:
-    qtbot.waitUntil(lambda: not pane.chat.latest.busy and pane.chat.state[0] != "busy", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not pane.chat.latest.busy and pane.chat.state[0] != "busy")
 
 
 @pytest.fixture

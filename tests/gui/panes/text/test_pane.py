@@ -14,7 +14,6 @@ from PySide6.QtWidgets import QAbstractButton
 from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import models
 
-from tests.gui.person import PATIENCE
 from tokstudio import Corpus, load, train
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
@@ -62,7 +61,7 @@ def pane(qtbot, session, theme, actions) -> TextPane:
 
 
 def settled(qtbot, pane: TextPane) -> None:
-    qtbot.waitUntil(lambda: not pane.page.latest.busy and pane.page.state[0] != "busy", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not pane.page.latest.busy and pane.page.state[0] != "busy")
 
 
 @pytest.fixture
@@ -136,10 +135,10 @@ def test_the_tokens_follow_a_running_training(qtbot, session, pane, step_to):
     session.training.set_settings(Settings(300))
     step_to(1)
     made = str(len(session.view.tokenizer.encode("the cat")))
-    qtbot.waitUntil(lambda: pane.encode.figures.values()[2] == made, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.encode.figures.values()[2] == made)
     step_to(2)
     session.training.resume()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     settled(qtbot, pane)
     assert int(pane.encode.figures.values()[2]) == len(session.runs.active.tokenizer.encode("the cat"))
 
@@ -259,13 +258,11 @@ def test_decode_gives_the_text_back_up_to_the_playhead_and_names_unknown_ids(qtb
     assert trained.decode.figures.values()[:3] == (str(len(ids)), "15", "15")
     assert not trained.decode.problem.isVisible()
     said = trained.decode.canonical
-    qtbot.waitUntil(
-        lambda: said.text().startswith("Canonical: encoding gives these ids. The text has "), timeout=PATIENCE
-    )
+    qtbot.waitUntil(lambda: said.text().startswith("Canonical: encoding gives these ids. The text has "))
     trained.decode.input.clear()
     assert not said.isVisible()
     qtbot.keyClicks(trained.decode.input, "116 104 101")
-    qtbot.waitUntil(lambda: said.text().startswith("Not canonical: at id 1 encoding gives "), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: said.text().startswith("Not canonical: at id 1 encoding gives "))
     assert ' instead of 116 104 ("t|h"). The text has ' in said.text()
     assert said.isVisible()
     trained.decode.input.clear()
@@ -338,24 +335,24 @@ def others(pane: TextPane) -> tuple[str, ...]:
 
 
 def test_counts_of_what_is_compared_elsewhere_are_shown(qtbot, session, trained, make_run):
-    qtbot.waitUntil(lambda: others(trained) == ("Words and marks 7",), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == ("Words and marks 7",))
     first = session.runs.active
     make_run(vocabulary_size=260)
     session.runs.rename(first, "First")
     count = len(first.tokenizer.encode("the cat is that"))
-    qtbot.waitUntil(lambda: others(trained) == (f"First {count}", "Words and marks 7"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == (f"First {count}", "Words and marks 7"))
     grid = trained.encode.others
     assert grid.tip_at(grid.place_of(0).center()) == f"First: {count} tokens of this text"
     session.runs.show_curve(first, False)
     session.comparison.show_simple("Bytes", True)
-    qtbot.waitUntil(lambda: others(trained) == ("Bytes 15", "Words and marks 7"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == ("Bytes 15", "Words and marks 7"))
     with qtbot.waitSignal(session.comparison.stack_asked):
         trained.encode.caption.click()
     assert session.comparison.texts.key == "text"
     session.view.set_text("it's")
-    qtbot.waitUntil(lambda: others(trained) == ("Bytes 4", "Words and marks 3"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == ("Bytes 4", "Words and marks 3"))
     session.view.set_text("")
-    qtbot.waitUntil(lambda: others(trained) == (), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == ())
 
 
 def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(qtbot, session, trained):
@@ -367,7 +364,7 @@ def test_a_run_of_another_project_is_not_confused_with_an_earlier_one(qtbot, ses
     session.runs.replace_all([other])
     session.runs.activate(other)
     trained.tabs.setCurrentIndex(0)
-    qtbot.waitUntil(lambda: trained.encode.encoded.ids.tolist() == list(session.view.text.encode()), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: trained.encode.encoded.ids.tolist() == list(session.view.text.encode()))
 
 
 def test_as_many_as_are_compared_are_counted(qtbot, session, trained, make_run):
@@ -379,7 +376,7 @@ def test_as_many_as_are_compared_are_counted(qtbot, session, trained, make_run):
         make_run(vocabulary_size=260)
     grid = trained.encode.others
     expected = ["Run 1", "GPT-2", "GPT-4", "Run 2", "Run 3", "Words and marks"]
-    qtbot.waitUntil(lambda: [name for name, _ in grid.counts] == expected, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: [name for name, _ in grid.counts] == expected)
     sizes = [len(run.tokenizer.encode("the cat is that")) for run in opened]
     assert [count for _, count in grid.counts[1:3]] == sizes
     trained.resize(280, 500)
@@ -393,12 +390,12 @@ def test_counts_do_not_change_the_minimum_size(qtbot, session, trained, make_run
     session.runs.rename(session.runs.all[0], "A run whose name is as long as names of runs can be")
     session.view.set_text("the cat " * 40_000)
     settled(qtbot, trained)
-    qtbot.waitUntil(lambda: len(trained.encode.others.counts) == 3, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(trained.encode.others.counts) == 3)
     assert (trained.minimumSizeHint(), trained.encode.minimumSizeHint()) == smallest
 
 
 def test_counts_of_other_tokenizers_fit_or_are_in_a_tip(qtbot, session, trained):
-    qtbot.waitUntil(lambda: bool(others(trained)), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(others(trained)))
     trained.resize(294, 300)
     page = trained.encode
     qtbot.waitUntil(lambda: not page.others.isVisible())
@@ -430,12 +427,12 @@ def test_tokens_of_the_earlier_run_cannot_be_chosen_while_a_long_text_is_encoded
 
     session.view.set_text("the cat is that " * 3000)
     make_run(vocabulary_size=257)
-    qtbot.waitUntil(shows_the_active_run, timeout=PATIENCE)
+    qtbot.waitUntil(shows_the_active_run)
     session.runs.activate(session.runs.all[0])
     view = trained.encode.view
     view.select(2, 2)  # not by a click: while the mouse is waited for, the new tokens come
     assert session.view.token is None
-    qtbot.waitUntil(shows_the_active_run, timeout=PATIENCE)
+    qtbot.waitUntil(shows_the_active_run)
     click(qtbot, view, view.token_rectangle(3).center().toPoint())
     assert session.view.token == session.view.tokenizer.encode(session.view.text)[3]
 
@@ -508,7 +505,7 @@ def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session, 
     settled(qtbot, pane)
     assert box.isEnabled()
     count = len(tokenizer.encode(text, "all"))
-    qtbot.waitUntil(lambda: ("Run 2", count) in pane.encode.others.counts, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: ("Run 2", count) in pane.encode.others.counts)
     assert pane.encode.encoded.ids.tolist() == session.view.tokenizer.encode(text)
 
 
@@ -536,7 +533,7 @@ def test_slow_preparation_runs_outside_the_gui_thread(qtbot, session, trained, m
 def test_earlier_figures_are_dimmed_until_there_are_new_ones(qtbot, session, trained, monkeypatch):
     page = trained.encode
     before = page.figures.values()
-    qtbot.waitUntil(lambda: bool(page.others.counts), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(page.others.counts))
     assert page.figures.isEnabled()
     go_on = threading.Event()
 
@@ -554,15 +551,15 @@ def test_earlier_figures_are_dimmed_until_there_are_new_ones(qtbot, session, tra
     QGuiApplication.clipboard().setText("the cat sat. " * 4000)
     page.input.selectAll()
     page.input.paste()
-    qtbot.waitUntil(lambda: page.state == ("busy", "encoding…"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: page.state == ("busy", "encoding…"))
     assert page.figures.values() == before
     assert not page.figures.isEnabled()
-    qtbot.waitUntil(lambda: not page.others.isEnabled(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not page.others.isEnabled())
     go_on.set()
     settled(qtbot, trained)
     assert page.figures.isEnabled()
     assert page.figures.values()[0] == "52,000"
-    qtbot.waitUntil(page.others.isEnabled, timeout=PATIENCE)
+    qtbot.waitUntil(page.others.isEnabled)
 
 
 def test_switching_to_the_byte_level_alphabet_keeps_position_and_selection(qtbot, session, trained, actions):

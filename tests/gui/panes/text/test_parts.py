@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QFontMetrics
 
-from tests.gui.person import PATIENCE, TEXT, at_window, quiet, trained
+from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio.core.analysis.encoding_steps import Rounds
 from tokstudio.core.base.progress import finish
 from tokstudio.gui.panes.text.grids import CountsGrid
@@ -149,7 +149,7 @@ WORDS = "the cat is that, and that is what the mat was"
 def shown(qtbot, window):
     """The ids that the page Encode shows."""
     page = window.text.encode
-    qtbot.waitUntil(lambda: not page.latest.busy and page.encoded is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not page.latest.busy and page.encoded is not None)
     return page.encoded.ids.tolist()
 
 
@@ -182,17 +182,17 @@ def test_the_text_is_encoded_with_dropout(qtbot, tmp_path, unstyled, window, ans
 
     by_id["step_through_text"].trigger()
     steps = window.text.steps
-    qtbot.waitUntil(lambda: steps.rounds is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: steps.rounds is not None)
     steps.bar.slider.setValue(steps.bar.slider.maximum())
     assert steps.here.ids.tolist() == at_seven
     assert "are passed over (dropout)" in steps.note.text()
     steps.ask_why_not(0, 5, of_word=False)
-    qtbot.waitUntil(lambda: "switch Dropout off" in steps.why_not.words.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "switch Dropout off" in steps.why_not.words.text())
 
     bar.off.click()
     assert not by_id["encode_with_dropout"].isChecked()
     session.view.set_playhead(len(tokenizer.merges))
-    qtbot.waitUntil(lambda: steps.rounds.steps.tokenizer.dropout is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: steps.rounds.steps.tokenizer.dropout is None)
     by_id["dropout_again"].trigger()
     assert by_id["encode_with_dropout"].isChecked()
 

@@ -12,7 +12,7 @@ from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import PATIENCE, at_rest, at_window
+from tests.gui.person import at_rest, at_window
 from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.base.progress import finish
@@ -49,7 +49,7 @@ def stepped(qtbot, pane):
 
 def settled(qtbot, pane):
     at_rest(qtbot, pane.steps)
-    qtbot.waitUntil(lambda: not pane.steps.latest.busy, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not pane.steps.latest.busy)
 
 
 @pytest.fixture
@@ -204,7 +204,7 @@ def test_the_playhead_limits_the_steps(qtbot, session, steps):
 def test_a_selection_is_widened_to_whole_pre_tokens(qtbot, session, pane, make_run):
     make_run(CORPUS, vocabulary_size=270, pattern="gpt2")
     session.view.set_text("a zebra, the cats sat")
-    qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.encode.state[0] == "good")
     ids = session.view.tokenizer.encode(session.view.text)
     tokens = [session.view.tokenizer.tokens[token] for token in ids]
     at = next(i for i in range(len(tokens)) if len(b"".join(tokens[: i + 1])) > 4)  # within " zebra"
@@ -259,7 +259,7 @@ def test_special_ids_follow_a_training_while_the_playhead_is_held_back(qtbot, se
     assert session.view.playhead == 2
     end = run.special_tokens["<end>"]
     assert end == 256 + 5
-    qtbot.waitUntil(lambda: end in pane.steps.here.ids.tolist(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: end in pane.steps.here.ids.tolist())
 
 
 def test_the_last_step_is_spelled_as_under_encode_in_either_alphabet(qtbot, session, pane, make_run):
@@ -270,7 +270,7 @@ def test_the_last_step_is_spelled_as_under_encode_in_either_alphabet(qtbot, sess
     for characters in (False, True):
         pane.switches["byte_level_characters"].setChecked(characters)
         pane.tabs.setCurrentIndex(0)
-        qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
+        qtbot.waitUntil(lambda: pane.encode.state[0] == "good")
         expected = pieces(pane.encode.view)
         steps = stepped(qtbot, pane)
         slider = steps.bar.slider
@@ -295,7 +295,7 @@ def test_base_characters(qtbot, session, pane, make_run):
     steps.bar.slider.setValue(1)
     assert steps.phase.text() == "Base tokens: 7 characters"
     session.view.set_text("the é")
-    qtbot.waitUntil(lambda: steps.pages.currentWidget() is steps.empty, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: steps.pages.currentWidget() is steps.empty)
     assert "é" in steps.empty.label.text()
 
 
@@ -304,7 +304,7 @@ def test_a_library_s_tokenizer_is_refused_with_the_reason(qtbot, session, pane, 
     session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "file")
     session.view.set_text("ab")
     steps = stepped(qtbot, pane)
-    qtbot.waitUntil(lambda: "its steps cannot be seen" in steps.empty.label.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "its steps cannot be seen" in steps.empty.label.text())
 
 
 def test_pieces_among_the_steps_are_copied_with_their_ids_and_asked_about(qtbot, session, pane, steps):
@@ -340,7 +340,7 @@ def test_why_not_one_token_is_answered_at_every_playhead(qtbot, session, pane, s
     text = run.tokenizer.tokens[255 + number].decode()
     session.view.set_text(text)
     session.view.set_playhead(number - 1)
-    qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.encode.state[0] == "good")
     pane.encode.view.select_all()
     assert session.view.selection is not None
     assert session.view.selection.tokens == 2
@@ -444,7 +444,7 @@ def ask_by_keys(qtbot, window):
     window.activateWindow()
     modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
     qtbot.keyClick(window, Qt.Key.Key_N, modifiers)
-    qtbot.waitUntil(window.text.steps.why_not.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(window.text.steps.why_not.isVisible)
     return window.text.steps.why_not.words.text()
 
 
@@ -456,17 +456,17 @@ def test_the_menu_opens_the_steps_and_asks_about_the_selection_or_the_word_aroun
     session.corpus.add_text(CORPUS)
     session.training.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
     session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None)
     assert not steps.isEnabled()
     assert not why.isEnabled()
     assert why.toolTip() == "The Text pane is empty."
     text = "xyzzy and the more"
     session.view.set_text(text)
-    qtbot.waitUntil(lambda: window.text.encode.state[0] == "good", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.text.encode.state[0] == "good")
     window.text.hide()
     qtbot.keyClick(window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     slider = window.text.steps.bar.slider
-    qtbot.waitUntil(slider.hasFocus, timeout=PATIENCE)
+    qtbot.waitUntil(slider.hasFocus)
     qtbot.keyClick(slider, Qt.Key.Key_Right)
     assert window.text.steps.bar.label.text().startswith("2 of ")
     encode, view = window.text.encode, window.text.encode.view
@@ -495,12 +495,12 @@ def test_the_corpus_tells_why_no_merge_makes_a_text(qtbot, session, pane, make_r
     run = make_run(CORPUS, vocabulary_size=262, pattern="gpt2")
     session.view.set_text(" Lampen")
     pane.tabs.setCurrentIndex(0)
-    qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.encode.state[0] == "good")
     pane.encode.view.select_all()
     pane.ask_why_not()
     settled(qtbot, pane)
     words = pane.steps.why_not.words
-    qtbot.waitUntil(lambda: 'The corpus has "·Lampen" 0 times.' in words.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: 'The corpus has "·Lampen" 0 times.' in words.text())
     assert words.text().endswith(f"times at the end. The last merge needed {int(run.log.count[-1])}.")
     # At another playhead the same is said without counting again.
     session.view.set_playhead(2)
@@ -512,7 +512,7 @@ def test_the_context_menu_acts_on_the_piece_below_the_pointer(qtbot, session, pa
     make_run(CORPUS, vocabulary_size=270, pattern="gpt2")
     text = "xyzzy and the more"
     session.view.set_text(text)
-    qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.encode.state[0] == "good")
     view = pane.encode.view
 
     def right_click(token):
@@ -589,7 +589,7 @@ def choose(qtbot, pane, start, stop):
     pane.tabs.setCurrentIndex(0)
     written = pane.encode.input
     written.setFocus()
-    qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
+    qtbot.waitUntil(written.hasFocus)
     cursor = written.textCursor()
     cursor.setPosition(start)
     cursor.setPosition(stop, cursor.MoveMode.KeepAnchor)

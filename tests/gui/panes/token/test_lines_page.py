@@ -13,7 +13,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
-from tests.gui.person import PATIENCE
 from tests.gui.token_table.test_rows import lefts
 from tokstudio import load
 from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
@@ -47,7 +46,7 @@ def trained(make_run, pane) -> TokenPane:
 
 
 def settled(qtbot, pane: TokenPane) -> list:
-    qtbot.waitUntil(lambda: not pane.lines.searching, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not pane.lines.searching)
     return [pane.lines.model.line(row) for row in range(pane.lines.model.rowCount())]
 
 
@@ -241,16 +240,16 @@ def test_hiding_the_page_or_stop_ends_the_search(qtbot, monkeypatch, session, tr
     monkeypatch.setattr(HitSearch, "more_work", for_ever)
     lines = trained.lines
     session.view.look_at(ord("t"))
-    qtbot.waitUntil(lambda: bool(session.jobs.running), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(session.jobs.running))
     trained.tabs.setCurrentIndex(0)
     assert not lines.searching
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     trained.tabs.setCurrentIndex(1)
-    qtbot.waitUntil(lambda: bool(session.jobs.running), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(session.jobs.running))
     qtbot.mouseClick(lines.stop, Qt.MouseButton.LeftButton)
     assert not lines.searching
     assert "Stopped" in lines.empty.label.text()
-    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     assert lines.model.rowCount() == 0
 
 

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
-from tests.gui.person import PATIENCE, at_window, quiet
+from tests.gui.person import at_window, quiet
 from tests.gui.tables import click, column_texts, row_texts
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.corpus.corpus import Corpus
@@ -47,7 +47,7 @@ def look_at(qtbot, session, page, raw: bytes) -> None:
 
 def settle(qtbot, page) -> None:
     qtbot.wait(20)
-    qtbot.waitUntil(lambda: not page.busy, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not page.busy)
 
 
 def test_figures_of_a_token_are_those_of_a_recount(qtbot, session, page):
@@ -79,7 +79,7 @@ def test_where_a_token_of_picky_bpe_was_made_is_counted_for_the_whole_text_and_t
 ):
     make_run(vocabulary_size=300, pattern="gpt2", algorithm="picky", threshold=0.9)
     look_at(qtbot, session, page, b" zorb")
-    qtbot.waitUntil(lambda: set(column_texts(page.rows, MADE)[1:]) == {"–"}, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: set(column_texts(page.rows, MADE)[1:]) == {"–"})
     assert column_texts(page.rows, MADE)[0] == str(sum(text.count(" zorb") for text in ODD))
     tips = [page.rows.index(row, MADE).data(Qt.ItemDataRole.ToolTipRole) or "" for row in (0, 1)]
     assert tips[0] == ""
@@ -115,13 +115,13 @@ def test_a_document_is_left_out_by_a_click_and_undo_brings_it_back(qtbot, sessio
     page.table.setCurrentIndex(page.rows.index(3, 0))
     uses = int(column_texts(page.rows, USES)[3])
     qtbot.mouseClick(page.leave_out, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: not session.corpus.is_leaving_out and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.corpus.is_leaving_out and not session.jobs.running)
     settle(qtbot, page)
     assert [source.documents for source in session.corpus.remaining] == [40, 10]
     # Its number is that of the file still.
     assert page.sentence.text() == "Its one use is in one of 50 documents: b, row 7."
     session.history.undo()
-    qtbot.waitUntil(lambda: not session.corpus.is_leaving_out and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.corpus.is_leaving_out and not session.jobs.running)
     settle(qtbot, page)
     assert int(column_texts(page.rows, USES)[3]) == uses
 

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from tests.gui.person import PATIENCE, at_window
+from tests.gui.person import at_window
 from tokstudio import __version__
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.token.pane import TokenPane
@@ -239,7 +239,7 @@ def test_the_tree_of_the_token_is_saved_as_a_drawing(qtbot, tmp_path, unstyled, 
     assert action.isEnabled()
     answers.target = tmp_path / "tree.svg"
     action.trigger()
-    qtbot.waitUntil(lambda: answers.target.exists() and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: answers.target.exists() and not session.jobs.running)
     drawing = answers.target.read_text(encoding="utf-8")
     assert "<svg" in drawing
     assert all(f">{label}<" in drawing for label in ("abc", "ab", "a", "b", "c"))
@@ -254,7 +254,7 @@ def test_uses_are_counted_only_of_an_opened_tokenizer_and_in_a_corpus(qtbot, ses
     session.view.look_at(256)
     assert "use" not in pane.facts.text()
     session.runs.count_uses()
-    qtbot.waitUntil(lambda: "2 uses in three words" in pane.facts.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "2 uses in three words" in pane.facts.text())
     assert pane.facts.text().endswith("rank 1 of 258")
     session.view.set_playhead(1)
     assert pane.facts.text().endswith("uses were counted after merge 2")
@@ -265,7 +265,7 @@ def test_an_unreachable_token_says_why(qtbot, session, pane):
     merges = np.array([[ord("b"), ord("c")], [ord("a"), ord("b")], [257, ord("c")], [ord("b"), ord(" ")]], np.int32)
     session.runs.add_tokenizer(Tokenizer(merges, pattern="gpt2"), "cut")
     session.view.look_at(258)
-    qtbot.waitUntil(lambda: "other merges join its bytes first" in pane.meaning.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "other merges join its bytes first" in pane.meaning.text())
     session.view.look_at(259)
     assert "the pattern always cuts it" in pane.meaning.text()
     session.view.look_at(256)

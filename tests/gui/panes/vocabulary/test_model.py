@@ -11,7 +11,7 @@ from PySide6.QtCore import QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.conftest import docked
-from tests.gui.person import PATIENCE, at_rest
+from tests.gui.person import at_rest
 from tests.gui.picky import trained
 from tests.gui.tables import listed
 from tokstudio import Corpus, TrainingConfig, train
@@ -55,7 +55,7 @@ def model(qtbot, session, run):
 
 def settled(qtbot, model):
     at_rest(qtbot, model)
-    qtbot.waitUntil(lambda: not model.searching, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not model.searching)
     return listed(model)
 
 

@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QDockWidget, QToolButton
 
-from tests.gui.person import PATIENCE, at_rest
+from tests.gui.person import at_rest
 from tests.gui.tables import listed
 from tokstudio import __version__
 from tokstudio.core.analysis.reachability import reachability_work
@@ -70,18 +70,18 @@ def test_at_first_the_latest_merges_are_on_top_and_the_base_tokens_come_last(qtb
         assert [model.row_of_token(token) for token in listed(pane.model)] == list(range(base + merges))
     assert model.index(0, USES).data() == f"{int(run.uses.at(7)[base + 6]):,}"
     pane.filter.setText("/e/")
-    qtbot.waitUntil(lambda: not pane.busy() and len(listed(pane.model)) < base + 7, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not pane.busy() and len(listed(pane.model)) < base + 7)
     assert listed(pane.model) == [token for token in newest_first(7) if b"e" in session.view.tokenizer.tokens[token]]
     pane.filter.clear()
-    qtbot.waitUntil(lambda: listed(pane.model) == newest_first(7), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: listed(pane.model) == newest_first(7))
     session.view.set_playhead(1)
-    qtbot.waitUntil(lambda: listed(pane.model) == newest_first(1), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: listed(pane.model) == newest_first(1))
     # By length the rows are the same here, but another order all the same.
     pane.table.sortByColumn(LENGTH, Qt.SortOrder.DescendingOrder)
-    qtbot.waitUntil(lambda: not model.searching, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not model.searching)
     assert listed(pane.model) == newest_first(1)
     pane.table.sortByColumn(ID, Qt.SortOrder.AscendingOrder)
-    qtbot.waitUntil(lambda: listed(pane.model) == list(range(base + 1)), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: listed(pane.model) == list(range(base + 1)))
 
 
 def test_it_lists_what_exists_at_the_playhead_filtered_by_kinds_and_shows_a_chosen_token(
@@ -125,7 +125,7 @@ def test_the_count_of_the_filter_is_whole_beside_or_below_it(qtbot, pane, traine
     pane.window().resize(width, 420)
     pane.filter.setText("encoding")
     note, edit = pane.note, pane.filter
-    qtbot.waitUntil(lambda: note.text().startswith("0 of "), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: note.text().startswith("0 of "))
     QApplication.processEvents()
     assert note.isVisible()
     assert note.text().endswith(f" of {pane.total():,}")
@@ -217,7 +217,7 @@ def test_a_change_of_run_replaces_the_rows(pane, trained, make_run):
 
 def settle(qtbot, pane):
     at_rest(qtbot, pane.model)
-    qtbot.waitUntil(lambda: not pane.busy(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not pane.busy())
 
 
 def shown(qtbot, pane):
@@ -229,7 +229,7 @@ def ready(qtbot, pane, session):
     def has_scripts():
         return any(name.startswith("script:") for name in pane.panel.boxes)
 
-    qtbot.waitUntil(lambda: not session.jobs.running and has_scripts(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running and has_scripts())
 
 
 def test_expressions_lengths_and_ids_filter_together_and_an_error_leaves_the_rows(qtbot, pane, trained):
@@ -425,11 +425,11 @@ def test_tokens_that_no_text_becomes_are_listed_as_unreachable(qtbot, pane, sess
     tokenizer = Tokenizer(merges, pattern="gpt2", extra_tokens={260: b"xyz"})
     session.runs.add_tokenizer(tokenizer, "cut")
     pane.panel.boxes["Unreachable"].click()
-    qtbot.waitUntil(lambda: listed(pane.model) == [256, 259, 260], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: listed(pane.model) == [256, 259, 260])
     told = {token: pane.model.index(row, NOTES).data() for row, token in enumerate(listed(pane.model))}
     assert told == {260: "", 256: "always cut by the pattern", 259: "other merges come first"}
     pane.panel.boxes["Unreachable"].click()
-    qtbot.waitUntil(lambda: len(listed(pane.model)) == 261, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(listed(pane.model)) == 261)
 
 
 def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_the_corpus(
@@ -443,7 +443,7 @@ def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_t
     assert pane.uses_offer.isVisible()
     actions["count_uses"].triggered.connect(session.runs.count_uses)
     qtbot.mouseClick(pane.uses_offer.button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: session.runs.active.uses.counted is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.runs.active.uses.counted is not None)
     expected = np.bincount(tokenizer.encode("ab abc abcab x"), minlength=258)
     qtbot.waitUntil(lambda: pane.model.index(256, USES).data() == f"{expected[256]}")
     assert pane.model.index(257, USES).data() == f"{expected[257]}"
@@ -480,9 +480,9 @@ def test_a_pane_undocked_from_behind_a_tab_shows_the_run(qtbot, session, theme, 
     qtbot.waitUntil(lambda: not pane.seen)
     make_run(vocabulary_size=270)
     pane.setFloating(True)
-    qtbot.waitUntil(lambda: pane.model.rowCount() == 270, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.model.rowCount() == 270)
     session.view.set_playhead(3)
-    qtbot.waitUntil(lambda: pane.model.rowCount() == 259, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.model.rowCount() == 259)
 
 
 def test_the_search_for_unreachable_tokens_is_repeated_after_a_cancel(qtbot, pane, session, monkeypatch):
@@ -503,9 +503,9 @@ def test_the_search_for_unreachable_tokens_is_repeated_after_a_cancel(qtbot, pan
             job.cancel()
         return not pane.busy()
 
-    qtbot.waitUntil(lambda: pane.busy() and bool(session.jobs.running), timeout=PATIENCE)
-    qtbot.waitUntil(cancelled, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.busy() and bool(session.jobs.running))
+    qtbot.waitUntil(cancelled)
     waiting.clear()
     pane.panel.boxes["Unreachable"].click()
     pane.panel.boxes["Unreachable"].click()
-    qtbot.waitUntil(lambda: listed(pane.model) == [258], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: listed(pane.model) == [258])

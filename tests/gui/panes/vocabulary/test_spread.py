@@ -14,7 +14,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.core.exploration.recount import dispersion, encoded, pieces_of
-from tests.gui.person import PATIENCE, at_window, quiet, trained
+from tests.gui.person import at_window, quiet, trained
 from tests.gui.tables import column_texts, listed, titles
 from tokstudio import Corpus
 from tokstudio.core.base.progress import Progress
@@ -52,7 +52,7 @@ def choose(pane, *names: str) -> None:
 
 def settle(qtbot, session, pane) -> None:
     qtbot.wait(20)
-    qtbot.waitUntil(lambda: not pane.busy() and not pane.spreading.busy and not session.jobs.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not pane.busy() and not pane.spreading.busy and not session.jobs.running)
 
 
 def shown(pane) -> list[str]:

@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QTabBar
 
-from tests.gui.person import PATIENCE, TEXT, at_rest, at_window, trained
+from tests.gui.person import TEXT, at_rest, at_window, trained
 from tests.gui.tables import click, row_texts
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.errors import CorpusError
@@ -38,7 +38,7 @@ def pane(session, theme, actions, dock):
 
 
 def answered(qtbot, pane):
-    qtbot.waitUntil(lambda: not pane.busy and pane.parts.currentWidget() is pane.answer_page, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not pane.busy and pane.parts.currentWidget() is pane.answer_page)
 
 
 def look_at_merge(qtbot, session, pane, number):
@@ -185,7 +185,7 @@ def test_a_missing_or_changed_corpus_has_a_message(qtbot, session, pane, trained
     run.corpus_problem, right = None, run.corpus
     run.corpus = Corpus.from_text("something else altogether")
     session.view.look_at(301)
-    qtbot.waitUntil(pane.problem.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(pane.problem.isVisible)
     assert pane.problem.text().startswith("The corpus has changed since this run was trained")
     run.corpus = right
     qtbot.mouseClick(pane.again, Qt.MouseButton.LeftButton)
@@ -235,8 +235,8 @@ def test_counting_can_be_cancelled_and_errors_are_shown(qtbot, session, pane, tr
 
     monkeypatch.setattr(module, "why_work", endless)
     session.view.look_at(300)
-    qtbot.waitUntil(pane.busy_line.isVisible, timeout=PATIENCE)
-    qtbot.waitUntil(lambda: pane.busy_line.phase.text() == "Making the merges again…", timeout=PATIENCE)
+    qtbot.waitUntil(pane.busy_line.isVisible)
+    qtbot.waitUntil(lambda: pane.busy_line.phase.text() == "Making the merges again…")
     assert pane.busy_line.bar.value() == 300
     qtbot.mouseClick(pane.busy_line.cancel, Qt.MouseButton.LeftButton)
     assert pane.problem.text() == "Cancelled."
@@ -251,13 +251,13 @@ def test_counting_can_be_cancelled_and_errors_are_shown(qtbot, session, pane, tr
 
     monkeypatch.setattr(module, "why_work", broken)
     session.view.look_at(302)
-    qtbot.waitUntil(lambda: pane.problem.isVisible(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.problem.isVisible())
     assert pane.problem.text() == "story.txt: cannot be read."
     monkeypatch.setattr(module, "why_work", why_work)
     free = 1000
     monkeypatch.setattr("tokstudio.core.analysis.why_this_merge.free_memory", lambda: free)
     session.view.look_at(260)
-    qtbot.waitUntil(pane.problem.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(pane.problem.isVisible)
     assert "of memory, but only" in pane.problem.text()
     free = 1 << 50
     qtbot.mouseClick(pane.again, Qt.MouseButton.LeftButton)
@@ -292,7 +292,7 @@ def test_a_run_in_training_can_be_explained(qtbot, session, pane, step_to):
     pane.table.setCurrentIndex(pane.model.index(row, 0))
     assert pane.later.text() == "Not merged so far."
     session.training.resume()
-    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None)
     # What was joined later is known now.
     assert pane.model.merge_at(0) == 2
     assert any(pane.model.merge_at(row) > 3 for row in range(1, 21))
@@ -333,7 +333,7 @@ def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead_in_one_tab_bar(q
     row = window.merges.model.row_of_number(9)
     window.merges.table.setCurrentIndex(window.merges.model.index(row, 0))
     assert window.actions_by_id["why_merge"] in window.merges.table.actions()
-    qtbot.waitUntil(lambda: window.why.number.text() == "merge 9", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: window.why.number.text() == "merge 9")
     answered(qtbot, window.why)
 
 
