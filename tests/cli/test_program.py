@@ -74,8 +74,8 @@ def test_truncated_output_is_an_error(tokenizer, tmp_path, command, unbuffered):
         "from tokstudio.__main__ import main; sys.exit(main())"
     )
     words = {
-        "encode": ["encode", "--tokenizer", tokenizer, "--text", "nothing of it " * 100],
-        "decode": ["decode", "--tokenizer", tokenizer, "--text", "104 " * 1000],
+        "encode": ["encode", "--tokenizer", tokenizer, "--text", "nothing of it " * 5],
+        "decode": ["decode", "--tokenizer", tokenizer, "--text", "104 " * 150],
     }[command]
     out = tmp_path / "out"
     with out.open("wb") as file:
@@ -109,8 +109,8 @@ class Piecemeal(io.RawIOBase):
 def test_partial_writes_are_continued(tokenizer, monkeypatch, capsys, room):
     raw = Piecemeal(room)
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, write_through=True))
-    code = cli.main(["decode", "--tokenizer", tokenizer, "--text", "104 " * 1000])
-    assert (code, len(raw.taken)) == ((0, 1000) if room > 1000 else (1, 20))
+    code = cli.main(["decode", "--tokenizer", tokenizer, "--text", "104 " * 150])
+    assert (code, len(raw.taken)) == ((0, 150) if room > 150 else (1, 20))
     assert ("cannot be written" in capsys.readouterr().err) == (code == 1)
 
 

@@ -163,28 +163,28 @@ def test_an_interrupted_command_says_that_it_can_be_continued(whole, tmp_path, m
     assert tree(tmp_path / "out") == whole
 
 
-# Ends a process of its own for each number of moves of files after which it is killed.
+# Ends a process of its own after some numbers of moves of files: none, one, all but one, and at each file of a shard.
 _KILLED = """
 import os, signal, sys
 from tokstudio import cli
 from tokstudio.core.shards import encoding, dataset
 
 encoding.CHUNK = 500
-words, replace = sys.argv[1:], os.replace
+words, replace, made, most = sys.argv[1:], os.replace, 0, None
+
+def counted(*paths):
+    global made
+    if made == most:
+        os.kill(os.getpid(), signal.SIGKILL)
+    made += 1
+    replace(*paths)
+
+os.replace = counted
 cli.main([*words, "--out", "first"])  # loads the loops, once for all
-for most in range(0, 40, 4):
-    process = os.fork()
+middle = made // 2
+for most in 0, 1, middle, middle + 1, middle + 2, made - 1:
+    process, made = os.fork(), 0
     if not process:
-        made = 0
-
-        def counted(*paths):
-            global made
-            made += 1
-            if made > most:
-                os.kill(os.getpid(), signal.SIGKILL)
-            replace(*paths)
-
-        os.replace = counted
         os._exit(cli.main([*words, "--out", f"killed{most}"]))
     print(most, os.waitpid(process, 0)[1])
 """
@@ -194,9 +194,9 @@ for most in range(0, 40, 4):
 def test_a_killed_command_is_continued_wherever_it_was(whole, tmp_path, run):
     words = [sys.executable, "-c", _KILLED, *ENCODE.split()]
     ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    killed = [int(most) for most, status in map(str.split, ended.splitlines()) if int(status) == signal.SIGKILL]
-    assert len(killed) > 6
-    for most in killed:
+    assert len(ended.splitlines()) == 6
+    for most, status in map(str.split, ended.splitlines()):
+        assert int(status) == signal.SIGKILL
         run(0, ENCODE, f"--out killed{most}")
         assert tree(tmp_path / f"killed{most}") == whole, most
 
