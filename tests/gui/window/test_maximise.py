@@ -178,7 +178,7 @@ def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, window):
         action["float_pane"].trigger()
         assert not window.text.isFloating()
 
-    for deed in (workspace, reset, menu, why, filter_, close, project, floating):
+    for deed in (workspace, reset, menu, why, filter_, close, project, floating, workspace):
         window.arrange(layout)
         qtbot.waitUntil(lambda: set(places(window)) == set(usual))
         click_title(qtbot, window.text)
