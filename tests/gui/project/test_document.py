@@ -474,12 +474,18 @@ def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(qtbot, behin
     assert asked == ["Run 1 has not been saved or exported."]
 
 
-def test_unsaved_work_can_be_saved_on_closing(qtbot, monkeypatch, book, project):
+def test_unsaved_work_can_be_saved_on_closing_which_can_be_cancelled(qtbot, monkeypatch, book, project):
     def act(window, answers):
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
+        trained(qtbot, window)
+        answers.save, answers.target = True, None
+        assert not window.close()
+        quiet(qtbot, window)
+        assert window.isVisible()
+        saved(qtbot, window, answers, project)
+        assert window.isVisible(), "what was given up is not done later"
         for made in (1, 2):
             step(qtbot, window, made)
-        answers.save, answers.target = True, project
+        answers.asked.clear()
         assert not window.close()
         qtbot.waitUntil(lambda: not window.isVisible())
         assert [question for question in answers.asked if "Save" not in question] == [
@@ -487,18 +493,7 @@ def test_unsaved_work_can_be_saved_on_closing(qtbot, monkeypatch, book, project)
         ]
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
-    assert len(finish(open_work(project)).runs[0].run) == 2
-
-
-@at_window("{book}")
-def test_closing_can_be_cancelled(qtbot, project, window, answers):
-    trained(qtbot, window)
-    answers.save, answers.target = True, None
-    assert not window.close()
-    quiet(qtbot, window)
-    assert window.isVisible()
-    saved(qtbot, window, answers, project)
-    assert window.isVisible(), "what was given up is not done later"
+    assert [len(one.run) for one in finish(open_work(project)).runs] == [44, 2]
 
 
 def test_a_name_without_extension_gets_it_with_a_question(behind, book, project):
