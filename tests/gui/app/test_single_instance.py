@@ -82,8 +82,8 @@ def test_the_command_line_and_pictures_hand_nothing_over_and_settings_are_not_re
 
 
 @at_window("--new-window")
-def test_settings_are_not_reset_behind_a_new_window(qtbot, window):
-    assert ended(qtbot, start("--reset-settings"))[0] == 1
+def test_settings_are_not_reset_behind_a_new_window(window):
+    assert main(["--reset-settings"]) == 1
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication
 from tests.gui.person import at_rest, at_the_window, quiet
 from tests.gui.window.test_little_room import settle
 from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.window import main_window
 from tokstudio.gui.window.workspaces import LEARN, WORKSPACES
@@ -99,12 +100,14 @@ def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, mo
     "ask",
     [
         lambda window, path: window.session.view.set_text("a text"),
+        lambda window, path: window.session.training.set_settings(Settings(300)),
+        lambda window, path: window.session.corpus.add_text("a text", "A text"),
         lambda window, path: window.session.corpus.open_paths([path]),
         lambda window, path: window.tour.start(),
         lambda window, path: window.show_workspace("compare"),
         lambda window, path: window.focus_filter(),
     ],
-    ids=["text", "job", "tour", "workspace", "filter"],
+    ids=["text", "settings", "corpus", "job", "tour", "workspace", "filter"],
 )
 def test_all_are_there_before_anything_goes_on(qtbot, monkeypatch, unstyled, book, ask):
     def act(window, _) -> None:
