@@ -83,6 +83,22 @@ def test_a_sample_is_from_many_places_the_same_again_and_offline(hub: Hub, no_pa
     assert hub.asked == [], "a commit that is in the cache needs no network"
 
 
+@pytest.mark.parametrize("kind", ["parquet", "txt", "jsonl", "many"])
+def test_a_seed_chooses_files_and_the_places_in_each(hub: Hub, no_pauses: None, kind: str):
+    documents = texts(3_000, 1)
+    write = {"parquet": lambda some: parquet(some, 100), "jsonl": json_lines}.get(
+        kind, lambda some: "\n".join(some).encode()
+    )
+    ending = "txt" if kind == "many" else kind
+    # Of a file that is taken whole, a seed can choose nothing but whether it is taken.
+    parts = [documents[at : at + 30] for at in range(0, 3_000, 30)] if kind == "many" else [documents]
+    put(hub, {f"train-{number:02}.{ending}": write(part) for number, part in enumerate(parts)})
+    size = 150_000 if kind != "many" else 1 << 30
+    samples = [documents_of(Corpus.from_files(NAME, sample_bytes=size, seed=seed)) for seed in range(3)]
+    assert all(0 < sum(map(len, sample)) < sum(map(len, documents)) for sample in samples)
+    assert samples[0] != samples[1] != samples[2] != samples[0]
+
+
 def test_the_same_sample_is_taken_in_an_empty_cache(hub: Hub, cache: Path):
     put(hub, {f"train-{number}.parquet": parquet(texts(2_000, number), 400) for number in range(5)})
     first = Corpus.from_files(NAME, sample_bytes=200_000)
