@@ -36,5 +36,5 @@ def real_environment():
     assert marker.exists() == before
 
 
-names = ("debian", "dev", "docs", "icons", "shrinking", "smoke", "system")
-debian, dev, docs, icons, shrinking, smoke, system = map(fresh, names)
+names = ("build_loops", "debian", "dev", "docs", "icons", "shrinking", "smoke", "system")
+build_loops, debian, dev, docs, icons, shrinking, smoke, system = map(fresh, names)
