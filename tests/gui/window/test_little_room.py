@@ -272,7 +272,11 @@ def fill_screen(qtbot, window, screen, bars) -> None:
 def test_a_window_is_no_larger_than_its_screen_and_no_card_covers_a_control_or_another_card(
     qtbot, screen, bars, sizes, window
 ):
+    looked = []
+    window.recovery.offered.connect(lambda: looked.append(True))
     trained(qtbot, window)
+    # The start hides the card of unsaved work when it has found none.
+    qtbot.waitUntil(lambda: bool(looked))
     fill_screen(qtbot, window, screen, bars)
     cards = [window.messages, window.unsaved_work]
 
