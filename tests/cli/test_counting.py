@@ -6,7 +6,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import signal
 import socket
 import sys
 import threading
@@ -19,7 +18,6 @@ from tests.cli.clusters import cluster_here
 from tokstudio import Corpus, CorpusError, TrainingConfig, train
 from tokstudio.cli import cluster, counting
 from tokstudio.cli.cluster import local_cluster
-from tokstudio.core.corpus.counts_file import write_counted_blocks_work
 from tokstudio.core.pretokenization.count_words import Counting, WordCounter
 
 WORDS = ["the cat ", "a hat\n", "isn't 12 ", "dogs <e> and\n", "日本 "]
@@ -271,31 +269,19 @@ def test_the_files_of_a_worker_that_is_gone_are_counted_again(files, counted, mo
     assert gone
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signal")
-def test_a_cluster_of_this_computer_gives_the_same_also_when_a_process_is_killed(files, counted, tmp_path, monkeypatch):
-    """Its processes run in another folder; one has tables of files when it ends, and rows that are not yet written."""
-    alone, start, write, started, killed = counted(FILES, "alone"), local_cluster, write_counted_blocks_work, [], []
+def test_processes_of_this_computer_that_run_in_another_folder_give_the_same(files, counted, tmp_path, monkeypatch):
+    alone, start, started = counted(FILES, "alone"), local_cluster, []
     monkeypatch.setattr(cluster, "processors", lambda: 2)
 
     def noted(workers):
         with chdir(tmp_path.parent):
             started.append(start(workers))
-        return started[-1]
-
-    def killing(*given):
-        workers = started[0].workers.values()
-        assert len(workers) == 2
-        worker = next(iter(workers))
-        worker.close_gracefully()  # then it is not started again
-        killed.append(worker.pid)
-        os.kill(worker.pid, signal.SIGKILL)
-        return write(*given)
+        assert len(started[0].workers) == 2
+        return started[0]
 
     monkeypatch.setattr(cluster, "local_cluster", noted)
-    monkeypatch.setattr(counting, "write_counted_blocks_work", killing)
     assert counted(FILES, "cluster", "--dask local") == alone
-    with pytest.raises(ProcessLookupError):
-        os.kill(killed[0], 0)
+    assert started
 
 
 def test_a_cluster_without_workers_is_one_sentence(files, monkeypatch, run):
