@@ -6,12 +6,14 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import signal
 import socket
 import sys
 import threading
 from contextlib import chdir
 from types import SimpleNamespace
 
+import distributed
 import pytest
 
 from tests.cli.clusters import cluster_here
@@ -251,22 +253,30 @@ def test_a_cluster_that_fails_while_the_table_is_written_leaves_the_old_one(
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signal")
 @pytest.mark.parametrize("when", ["counting", "joining", "writing"])
-def test_the_files_of_a_worker_that_is_gone_are_counted_again(files, counted, monkeypatch, when):
-    """Also where it goes with tables that are not yet joined, or with rows that are not yet written."""
-    alone, wait, gone = counted(FILES, "alone"), counting.waited_work, []
-    calls = iter(("counting", "joining", *["joining"] * (counting.PARTITIONS - 1), "writing", "writing"))
-    with cluster_here(2) as workers:
+def test_the_files_of_a_killed_worker_are_counted_again(files, counted, monkeypatch, when):
+    """Also where it is killed with tables that are not yet joined, or with rows that are not yet written."""
+    monkeypatch.setattr(counting, "PARTITIONS", 32)
+    alone, wait, killed = counted(FILES, "alone"), counting.waited_work, []
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=2, **options) as workers:
+        worker = next(iter(workers.workers.values()))
+        worker.close_gracefully()  # then it is not started again
+        victim = worker.pid
 
-        def ending(*given):
-            if not gone and next(calls) == when:
-                gone.append(workers.workers[0])
-                workers.sync(gone[0].close)
+        calls = iter(("counting", "joining", *["joining"] * (counting.PARTITIONS - 1), "writing", "writing"))
+
+        def killing(*given):
+            if not killed and next(calls) == when:
+                killed.append(os.kill(victim, signal.SIGKILL))
             return (yield from wait(*given))
 
-        monkeypatch.setattr(counting, "waited_work", ending)
+        monkeypatch.setattr(counting, "waited_work", killing)
         assert counted(FILES, "cluster", "--dask", workers.scheduler_address) == alone
-    assert gone
+    assert killed
+    with pytest.raises(ProcessLookupError):
+        os.kill(victim, 0)
 
 
 def test_processes_of_this_computer_that_run_in_another_folder_give_the_same(files, counted, tmp_path, monkeypatch):

@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from pathlib import Path
 
+import distributed
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
-from tests.cli.clusters import cluster_here
 from tests.core.corpus.remote.sets import json_lines, parquet, texts
 from tests.core.corpus.remote.test_stores import put, store  # noqa: F401 -- a fixture
 from tokstudio import Corpus, CorpusError, count
-from tokstudio.cli import counting
 from tokstudio.cli.process.terminal import Console
 from tokstudio.core.base import subprocesses
 from tokstudio.core.corpus.remote import storing
@@ -38,7 +39,7 @@ def counted(tmp_path, run, monkeypatch):
     return counted
 
 
-def test_the_table_of_an_address_is_that_of_its_text_here_and_on_workers_one_of_which_ends(
+def test_the_table_of_an_address_is_that_of_its_text_here_and_on_workers_one_of_which_dies(
     store,  # noqa: F811
     counted,
     tmp_path,
@@ -57,19 +58,21 @@ def test_the_table_of_an_address_is_that_of_its_text_here_and_on_workers_one_of_
     assert table_of(tmp_path / "one.parquet") == table
     counted(WHERE, "filtered", "--deduplicate")
     assert table_of(tmp_path / "filtered.parquet") == table, "no row is twice there"
-    monkeypatch.setattr(counting, "PARTITIONS", 4)
-    gone, show = [], Console.show
-    with cluster_here(2) as workers:
+    killed, show = [], Console.show
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=2, **options) as workers:
+        worker = next(iter(workers.workers.values()))
+        worker.close_gracefully()  # then it is not started again
+        victim = worker.pid
 
-        def ending(self, progress, *more):
-            if progress.phase == "counting" and not gone:
-                gone.append(workers.workers[0])
-                workers.sync(gone[0].close)
+        def killing(self, progress, *more):
+            if progress.phase == "counting" and not killed:
+                killed.append(os.kill(victim, signal.SIGKILL))
             show(self, progress, *more)
 
-        monkeypatch.setattr(Console, "show", ending)
+        monkeypatch.setattr(Console, "show", killing)
         assert counted(WHERE, "cluster", "--dask", workers.scheduler_address) == one
-    assert gone
+    assert killed
 
 
 def test_rare_words_are_left_out_of_the_joined_table_and_that_is_said(write, run, tmp_path):
