@@ -130,8 +130,7 @@ class MainWindow(QMainWindow):
         self.experiments = ExperimentFiles(
             session, preferences, self._choosers, lambda *plans: self.dialogs.show_train_several(*plans), self
         )
-        save_plans = self.experiments.save_plans
-        self.dialogs = Dialogs(session, theme, preferences, self._choosers, save_plans, self)
+        self.dialogs = Dialogs(session, theme, preferences, self._choosers, self.experiments.save_plans, self)
         self.opening = OpenCommands(session, preferences, self._choosers, self, self.projects, self.experiments, self)
         self.exporting = ExportCommands(session, preferences, self._choosers, self, self)
         self.comparing = CompareCommands(session, preferences, self._choosers, self, self)
@@ -158,16 +157,15 @@ class MainWindow(QMainWindow):
             self._make_panes()
         self.status = StatusLine(session, theme)
         self.setStatusBar(self.status)
-        self.strips = Strips(self)
+        self.notices, self.strips = self.status.notice, Strips(self)
         self.unsaved_work = RecoveryCard(theme, self.strips)
-        self.notices = self.status.notice
         self.messages = MessageBar(theme, self.strips)
         self.finder = Finder(session, theme, self)
         self.toolbar = ToolBar(self.actions_by_id, theme, self.finder.box)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self._make_menus()
         self.places = Arrangement(self, _PANES, self._pane_of, room, session.jobs.pauses.resized)
-        of_pane = [self.actions_by_id["maximise_pane"], self.actions_by_id["float_pane"]]
+        of_pane = [self.actions_by_id[name] for name in ("maximise_pane", "float_pane")]
         self.headers = PaneHeaders(self, self.places, of_pane)
         for pane in self._made.values():
             self._place(pane)
