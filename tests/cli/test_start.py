@@ -16,6 +16,7 @@ from tokstudio import Tokenizer, save
 from tokstudio.cli.process.terminal import Console, import_problem, last_failure_file
 from tokstudio.core.base.machine import ONE_THREAD
 from tokstudio.core.kernels import cache, compiled
+from tokstudio.gui.session.preferences import settings_file
 
 
 @pytest.fixture
@@ -292,6 +293,20 @@ def test_numpy_is_loaded_after_the_window_answers_and_before_any_job(own_home):
         window.session.jobs.start(work, lambda _: window.close(), quiet=True)
     """)
     assert (done.returncode, done.stdout) == (0, "False\nTrue\n"), done.stderr
+
+
+@pytest.mark.parametrize("workspace", ["learn", "train", "explore", "compare"])
+def test_the_window_opens_in_the_workspace_that_was_left(own_home, workspace):
+    file = settings_file()
+    file.parent.mkdir(parents=True)
+    file.write_text(f"[General]\nworkspace={workspace}\n", encoding="utf-8")
+    done = when_the_window_answers("""
+        from PySide6.QtWidgets import QApplication
+        window = next(each for each in QApplication.topLevelWidgets() if hasattr(each, "session"))
+        print(window.places.workspace)
+        window.close()
+    """)
+    assert (done.returncode, done.stdout) == (0, f"{workspace}\n"), done.stderr
 
 
 def test_a_library_that_numpy_misses_is_told_though_the_window_has_opened(own_home):

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import numpy as np
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer, QUrl, SignalInstance
 from PySide6.QtGui import (
     QAction,
@@ -331,6 +332,8 @@ class MainWindow(QMainWindow):
 
     def _make_others(self) -> Iterator[Pane]:
         """Makes the panes that Learn shows only with a run, or never: they take a quarter of the time of a start."""
+        # Their modules import parts of NumPy, which the command line lets be loaded late: it cannot begin with a part.
+        _ = np.ndarray
         from tokstudio.gui.panes.compare.pane import ComparePane
         from tokstudio.gui.panes.configure.pane import ConfigurePane
         from tokstudio.gui.panes.corpus.pane import CorpusPane
