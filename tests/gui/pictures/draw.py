@@ -1,4 +1,4 @@
-"""Draws pictures of the window, in a process of its own: `python draw.py SCALE FOLDER` draws all of one scale.
+"""Draws all pictures of the window, in processes of their own: `python draw.py FOLDER`.
 
 The font comes from a package, the texts from here, and the settings from nowhere: two computers draw the same.
 """
@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -51,10 +50,10 @@ class Picture(NamedTuple):
 PICTURES = {
     "light": Picture("light"),
     "dark": Picture("dark", workspace="learn"),
+    "right-to-left": Picture("light", text=HEBREW, pane="why"),
     "small-light": Picture("light", 1024, 640),
     "small-dark": Picture("dark", 1024, 640, pane="vocabulary"),
     "double": Picture("light", 1024, 640, 2, pane="distribution"),
-    "right-to-left": Picture("light", 1440, 900, text=HEBREW, pane="why"),
 }
 
 
@@ -63,14 +62,11 @@ def prepare() -> QApplication:
     import font_source_sans_pro
     from PySide6.QtGui import QFont, QFontDatabase
 
-    from tokstudio.core.base.progress import finish
-    from tokstudio.core.warm_up import prepare_work
     from tokstudio.gui.app import app
     from tokstudio.gui.session.common.jobs import Pauses
     from tokstudio.gui.session.session import Session
     from tokstudio.gui.style import theme
 
-    finish(prepare_work())
     # What a person would not see before is drawn at once.
     short = {name: 5 for name, pause in asdict(Pauses()).items() if pause < 1000}
     app.Session = partial(Session, pauses=replace(Pauses(), **short))
@@ -93,8 +89,12 @@ def can_draw(picture: Picture) -> bool:
     return picture.text.isascii() or RIGHT_TO_LEFT_FONT in QFontDatabase.families()
 
 
-def draw(pictures: dict[str, Picture], folder: Path, application: QApplication) -> None:
-    """Draws pictures that differ only in theme, workspace and pane in front, in one window."""
+def draw(scale: int, folder: Path) -> None:
+    """Draws all pictures of a scale in one window; a process can have only one scale."""
+    os.environ["QT_SCALE_FACTOR"] = str(scale)
+    application = prepare()
+    pictures = {key: one for key, one in PICTURES.items() if one.scale == scale and can_draw(one)}
+    first = next(iter(pictures.values()))
     from tokstudio.gui.app.app import Studio
     from tokstudio.gui.session.preferences import Preferences
 
@@ -107,7 +107,6 @@ def draw(pictures: dict[str, Picture], folder: Path, application: QApplication) 
             application.processEvents()
             time.sleep(0.01)
 
-    first = next(iter(pictures.values()))
     with tempfile.TemporaryDirectory() as settings:
         studio = Studio(application, Preferences(Path(settings) / "settings.ini"))
         window, session = studio.window, studio.session
@@ -116,12 +115,16 @@ def draw(pictures: dict[str, Picture], folder: Path, application: QApplication) 
         settle(lambda: window.isVisible())
         window.commands.train_sample("article")
         settle(lambda: session.training.current is None and session.runs.active is not None)
-        session.view.set_text(first.text)
         session.view.set_playhead(312)
         session.view.look_at(500)
         for key, picture in pictures.items():
             window.actions_by_id[f"theme_{picture.theme}"].trigger()
+            session.view.set_text(picture.text)
             window.show_workspace(picture.workspace)
+            if window.size().toTuple() != (picture.width, picture.height):
+                window.resize(picture.width, picture.height)
+                settle(lambda: True)
+                window.reset_layout()
             for pane in window.panes:
                 if pane.objectName() == picture.pane:
                     pane.raise_()
@@ -136,9 +139,16 @@ def draw(pictures: dict[str, Picture], folder: Path, application: QApplication) 
 
 
 if __name__ == "__main__":
-    scale, folder = int(sys.argv[1]), Path(sys.argv[2])
-    os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": str(scale)}
-    application = prepare()
-    wanted = [(key, one) for key, one in PICTURES.items() if one.scale == scale and can_draw(one)]
-    for _, group in groupby(wanted, key=lambda each: each[1]._replace(theme="", pane="", workspace="")):
-        draw(dict(group), folder, application)
+    from tokstudio.core.base.progress import finish
+    from tokstudio.core.warm_up import prepare_work
+    from tokstudio.gui.app import app  # noqa: F401
+
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    # Once for all scales.
+    finish(prepare_work())
+    for scale in sorted({picture.scale for picture in PICTURES.values()}):
+        if not (process := os.fork()):
+            draw(scale, Path(sys.argv[1]))
+            sys.exit()
+        if code := os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]):
+            sys.exit(f"scale {scale}: exit code {code}")

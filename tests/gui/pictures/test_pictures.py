@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -30,9 +29,9 @@ pytestmark = [
 ]
 
 
-def draw(scale: int, folder: Path) -> None:
-    """Draws all pictures of a scale in a process of its own."""
-    command = [sys.executable, "-X", "faulthandler", str(HERE / "draw.py"), str(scale), str(folder)]
+def draw(folder: Path) -> None:
+    """Draws all pictures in processes of their own."""
+    command = [sys.executable, "-X", "faulthandler", str(HERE / "draw.py"), str(folder)]
     paths = os.pathsep.join([str(HERE.parents[2]), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         command, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, timeout=300, check=False
@@ -41,19 +40,11 @@ def draw(scale: int, folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory) -> Callable[[str], Path]:
-    """Gives the file of a picture; the first test of each scale draws all of that scale."""
-    folders: dict[int, Path] = {}
-
-    def drawn(name: str) -> Path:
-        scale = PICTURES[name].scale
-        if scale not in folders:
-            folder = tmp_path_factory.mktemp(f"scale-{scale}")
-            draw(scale, folder)
-            folders[scale] = folder
-        return folders[scale] / f"{name}.png"
-
-    return drawn
+def drawn(tmp_path_factory) -> Path:
+    """The folder with all pictures."""
+    folder = tmp_path_factory.mktemp("pictures")
+    draw(folder)
+    return folder
 
 
 def blocks(file: Path) -> NDArray[np.float64]:
@@ -73,7 +64,7 @@ def changed(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_window_looks_as_in_the_reference_picture(drawn, name):
-    made, reference = drawn(name), HERE / f"{name}.png"
+    made, reference = drawn / f"{name}.png", HERE / f"{name}.png"
     if not made.exists() and not PICTURES[name].text.isascii():
         pytest.skip(f"the font {RIGHT_TO_LEFT_FONT} is not installed")
     now, before = blocks(made), blocks(reference)
@@ -96,5 +87,4 @@ def test_pictures_of_other_states_are_told_apart(one, other):
 
 
 if __name__ == "__main__":
-    for every in {picture.scale for picture in PICTURES.values()}:
-        draw(every, HERE)
+    draw(HERE)
