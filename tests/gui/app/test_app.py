@@ -165,23 +165,25 @@ def test_step_pause_resume_and_stop_by_keys_and_while_nothing_trains_another_run
 
 
 @at_window()
-@pytest.mark.parametrize("by", ["mouse", "Enter"])
-def test_one_click_on_a_sample_of_the_welcome_trains_it(qtbot, window, by):
-    cards = [
-        button
-        for button in window.compression.findChildren(QAbstractButton)
-        if button.isVisible() and "Python program" in button.accessibleName() + button.text()
-    ]
-    if by == "mouse":
-        qtbot.mouseClick(cards[0], Qt.MouseButton.LeftButton)
-    else:
-        cards[0].setFocus()
-        qtbot.keyClick(cards[0], Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: window.session.runs.active is not None)
-    quiet(qtbot, window)
+def test_one_click_on_a_sample_of_the_welcome_trains_it(qtbot, window):
+    session = window.session
     expected = train(Corpus.from_text(sample_text("python")), TrainingConfig(vocabulary_size=1000))
-    assert np.array_equal(window.session.runs.active.merges, expected.merges)
-    assert window.session.view.text
+    for by in ("mouse", "Enter"):
+        qtbot.waitUntil(window.compression.welcome.isVisible)
+        buttons = window.compression.findChildren(QAbstractButton)
+        card = next(one for one in buttons if one.isVisible() and "Python program" in one.accessibleName() + one.text())
+        if by == "mouse":
+            qtbot.mouseClick(card, Qt.MouseButton.LeftButton)
+        else:
+            card.setFocus()
+            qtbot.keyClick(card, Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: session.runs.active is not None)
+        quiet(qtbot, window)
+        assert np.array_equal(session.runs.active.merges, expected.merges), by
+        assert session.view.text, by
+        session.runs.delete(session.runs.active)
+        session.corpus.set_sources(())
+        session.view.set_text("")
 
 
 @at_window()
@@ -316,24 +318,15 @@ def test_actions_are_in_menus_files_are_dropped_damaged_ones_refused_and_each_pa
         qtbot.waitUntil(lambda: tabs(window) == wanted)
 
 
-def test_the_window_with_the_demo_is_closed_without_a_question_while_it_trains(qtbot, monkeypatch):
-    asked = []
-
-    def act(window, answers):
-        asked.append(answers.asked)
-        assert window.session.training.current is not None
-
-    assert at_the_window(monkeypatch, act, ["--demo"]) == 0
-    assert asked == [[]]
-
-
 def test_closing_asks_about_a_run_trained_after_the_demo_but_not_about_that_of_the_demo(qtbot, monkeypatch):
     asked = []
 
     def act(window, answers):
         asked.append(answers.asked)
+        assert window.session.training.current is not None
+        assert window.projects.may_leave("Quit", window.close, closing=True), "while it trains, too"
         quiet(qtbot, window)
-        assert len(window.session.runs.active)
+        assert window.projects.may_leave("Quit", window.close, closing=True)
         window.session.training.set_settings(Settings(300))
         window.actions_by_id["train"].trigger()
         quiet(qtbot, window)

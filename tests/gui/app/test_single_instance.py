@@ -20,7 +20,6 @@ from tests.gui.person import PATIENCE, TEXT, at_the_window, at_window
 from tokstudio import __version__
 from tokstudio.cli import main
 from tokstudio.gui.app import single_instance
-from tokstudio.gui.app.crash_report import reports_folder
 from tokstudio.gui.app.single_instance import Claim, Request, address
 from tokstudio.gui.session.preferences import settings_file
 
@@ -41,8 +40,28 @@ def ended(qtbot, process):
     return process.returncode, said
 
 
+@pytest.fixture
+def dead_window(own_home):
+    """Leaves the socket of a window that was killed; a pipe goes with its process."""
+    if sys.platform == "win32":
+        yield
+        return
+    name = address(settings_file().parent)
+    script = (
+        "import sys, os; from PySide6.QtCore import QCoreApplication; from PySide6.QtNetwork import QLocalServer;"
+        "a = QCoreApplication([]); s = QLocalServer(); assert s.listen(sys.argv[1]); os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", script, name], timeout=60)
+    assert Path(name).exists()
+    yield
+    assert not Path(name).exists()
+    assert not Path(f"{name}.lock").exists()
+
+
 @at_window()
-def test_the_window_comes_back_by_a_later_start_which_hands_its_file_over(qtbot, tmp_path, window):
+def test_the_window_takes_over_the_socket_of_a_dead_one_and_comes_back_by_a_later_start_which_hands_its_file_over(
+    qtbot, tmp_path, dead_window, window
+):
     book = tmp_path / "a folder" / "книга 1.txt"
     book.parent.mkdir()
     book.write_text(TEXT, encoding="utf-8")
@@ -60,7 +79,7 @@ def test_the_window_comes_back_by_a_later_start_which_hands_its_file_over(qtbot,
 
 @at_window()
 def test_the_command_line_and_pictures_hand_nothing_over_and_settings_are_not_reset_behind_the_window(
-    qtbot, tmp_path, window
+    qtbot, tmp_path, capsys, window
 ):
     window.showMinimized()
     assert main(["encode", "--tokenizer", str(tmp_path / "none"), "--text", "x"]) == 1
@@ -75,15 +94,11 @@ def test_the_command_line_and_pictures_hand_nothing_over_and_settings_are_not_re
     assert (image.width(), image.height()) == (1440, 900)
     colours = {image.pixel(QPoint(x, y)) for x in range(0, 1440, 7) for y in range(0, 900, 7)}
     assert len(colours) > 20
-    code, said = ended(qtbot, start("--reset-settings"))
-    assert code == 1
+    capsys.readouterr()
+    assert main(["--reset-settings"]) == 1
+    said = capsys.readouterr().err
     assert said == "tokstudio: A window is open and would save its settings. Close it, then try again.\n"
     assert window.windowState() & Qt.WindowState.WindowMinimized
-
-
-@at_window("--new-window")
-def test_settings_are_not_reset_behind_a_new_window(window):
-    assert main(["--reset-settings"]) == 1
 
 
 @pytest.fixture
@@ -105,7 +120,9 @@ def test_the_socket_is_in_a_folder_that_other_users_cannot_write(shared_folder, 
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a pipe has no folder")
-def test_without_a_private_folder_every_start_opens_its_own_window(qtbot, monkeypatch, shared_folder, tmp_path):
+def test_without_a_private_folder_every_start_opens_its_own_window_behind_which_no_settings_are_reset(
+    qtbot, monkeypatch, shared_folder, tmp_path
+):
     name = Path(address(tmp_path))
     name.parent.chmod(0o777)
     name.with_name(f"{name.name}.lock").write_text("1\nanother\nplace\n")
@@ -113,25 +130,11 @@ def test_without_a_private_folder_every_start_opens_its_own_window(qtbot, monkey
     claim = Claim("")
     assert not claim.hand_over([tmp_path])
     assert claim.listen(qtbot) is None
-    assert at_the_window(monkeypatch, lambda window, answers: None) == 0
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a pipe goes with its process")
-def test_the_socket_of_a_dead_window_is_taken_over(qtbot, monkeypatch, tmp_path):
-    name = address(settings_file().parent)
-    script = (
-        "import sys, os; from PySide6.QtCore import QCoreApplication; from PySide6.QtNetwork import QLocalServer;"
-        "a = QCoreApplication([]); s = QLocalServer(); assert s.listen(sys.argv[1]); os.kill(os.getpid(), 9)"
-    )
-    subprocess.run([sys.executable, "-c", script, name], timeout=60)
-    assert Path(name).exists()
 
     def act(window, answers):
-        assert ended(qtbot, start(tmp_path)) == (0, "")
+        assert main(["--reset-settings"]) == 1
 
     assert at_the_window(monkeypatch, act) == 0
-    assert not Path(name).exists()
-    assert not Path(f"{name}.lock").exists()
 
 
 @pytest.fixture
@@ -146,11 +149,20 @@ def busy(monkeypatch):
     server.close()
 
 
-def test_a_start_opens_its_files_itself_if_the_first_window_does_not_answer(qtbot, monkeypatch, busy, book):
+def test_a_start_opens_its_files_itself_if_the_first_window_does_not_answer_and_the_log_says_what_is_running(
+    qtbot, monkeypatch, tmp_path, busy, book
+):
+    log = tmp_path / "a log.txt"
+
     def act(window, answers):
         qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
 
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    assert at_the_window(monkeypatch, act, ["--log-file", str(log), str(book)]) == 0
+    lines = log.read_text(encoding="utf-8").splitlines()
+    assert f"TokStudio {__version__} (Python package), Python 3." in lines[0]
+    assert "Qt 6." in lines[0]
+    assert lines[-1].endswith("Ended with 0.")
+    assert not [line for line in lines if " ERROR " in line]
     socket = QLocalSocket()
     socket.connectToServer(busy.fullServerName())
     assert socket.waitForConnected(PATIENCE), "its socket was removed, or taken from it"
@@ -224,21 +236,6 @@ NO_REQUESTS = {
 }
 
 
-def test_invalid_requests_are_ignored(qtbot, monkeypatch, caplog):
-    def act(window, answers):
-        for kind, request in NO_REQUESTS.items():
-            caplog.clear()
-            socket = stranger(address(settings_file().parent))
-            socket.write(request)
-            qtbot.waitUntil(lambda socket=socket: is_closed(socket))
-            assert socket.readAll().size() == 0, kind
-            assert window.session.corpus.sources == (), kind
-            assert "A connection to this window was closed" in caplog.text, kind
-
-    assert at_the_window(monkeypatch, act) == 0
-    assert not [path for path in reports_folder().rglob("*") if path.is_file()]
-
-
 @pytest.fixture
 def name() -> str:
     """The name of the socket."""
@@ -263,6 +260,19 @@ def stranger(name):
 
 def is_closed(socket):
     return socket.state() == QLocalSocket.LocalSocketState.UnconnectedState
+
+
+def test_invalid_requests_are_ignored(qtbot, first, name, caplog):
+    asked = []
+    first.asked.connect(asked.append)
+    for kind, request in NO_REQUESTS.items():
+        caplog.clear()
+        socket = stranger(name)
+        socket.write(request)
+        qtbot.waitUntil(lambda socket=socket: is_closed(socket))
+        assert socket.readAll().size() == 0, kind
+        assert "A connection to this window was closed" in caplog.text, kind
+    assert asked == []
 
 
 @pytest.mark.parametrize("said", [b"", b'{"files": ['], ids=["nothing", "half a request"])
@@ -312,20 +322,6 @@ def test_a_new_window_is_opened_where_one_is_asked_for(qtbot, monkeypatch, first
     first.asked.connect(asked.append)
     assert at_the_window(monkeypatch, lambda window, answers: None, ["--new-window"]) == 0
     assert not asked
-
-
-def test_the_log_says_what_is_running_and_that_it_ended(qtbot, monkeypatch, tmp_path, book):
-    log = tmp_path / "a log.txt"
-
-    def act(window, answers):
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
-
-    assert at_the_window(monkeypatch, act, ["--log-file", str(log), str(book)]) == 0
-    lines = log.read_text(encoding="utf-8").splitlines()
-    assert f"TokStudio {__version__} (Python package), Python 3." in lines[0]
-    assert "Qt 6." in lines[0]
-    assert lines[-1].endswith("Ended with 0.")
-    assert not [line for line in lines if " ERROR " in line]
 
 
 def test_an_unwritable_log_file_is_an_error(tmp_path, capsys):
