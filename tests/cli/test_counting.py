@@ -6,20 +6,19 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import signal
 import socket
 import sys
 import threading
 from contextlib import chdir
 from types import SimpleNamespace
 
-import distributed
 import pytest
 
-from tests.cli.clusters import cluster_here
+from tests.cli.clusters import cluster_here, kills_a_worker, worker_to_kill
 from tokstudio import Corpus, CorpusError, TrainingConfig, train
 from tokstudio.cli import cluster, counting
 from tokstudio.cli.cluster import local_cluster
+from tokstudio.core.corpus.readers import folders
 from tokstudio.core.pretokenization.count_words import Counting, WordCounter
 
 WORDS = ["the cat ", "a hat\n", "isn't 12 ", "dogs <e> and\n", "日本 "]
@@ -138,7 +137,13 @@ def few_tasks(monkeypatch):
     ("sizes", "lengths"),
     [([101, 99, 102, 98, 100, 97, 103, 100], [2, 2, 2, 2]), ([5], [1]), ([900, 1, 1], [1, 2]), ([1, 1, 900], [2, 1])],
 )
-def test_files_are_counted_in_a_few_tasks_of_about_the_same_size(write, counted, monkeypatch, dask, sizes, lengths):
+def test_neighbouring_files_are_put_into_a_few_groups_of_about_the_same_size(sizes, lengths):
+    groups = list(cluster.neighbours(range(len(sizes)), sizes, 4))
+    assert [file for group in groups for file in group] == [*range(len(sizes))]
+    assert [len(group) for group in groups] == lengths
+
+
+def test_each_worker_has_two_tasks_of_about_the_same_size(write, counted, monkeypatch, dask):
     shards, work = [], Counting.count_work
 
     def noted(self, entries, **options):
@@ -146,10 +151,9 @@ def test_files_are_counted_in_a_few_tasks_of_about_the_same_size(write, counted,
         return work(self, entries, **options)
 
     monkeypatch.setattr(Counting, "count_work", noted)
-    names = [write(f"{number}.txt", b"a" * size).name for number, size in enumerate(sizes)]
+    names = [write(f"{number}.txt", b"a" * size).name for number, size in enumerate((10, 10, 10, 10, 20, 20))]
     counted(" ".join(names), "counts", dask)
-    assert [name for shard in sorted(shards) for name in shard] == names
-    assert [len(shard) for shard in sorted(shards)] == lengths
+    assert sorted(shards) == [names[:2], names[2:4], names[4:5], names[5:]]
 
 
 def test_a_cluster_counts_divided_data_sets_in_the_order_of_their_rows(counted, write, tmp_path, dask):
@@ -164,9 +168,10 @@ def test_a_cluster_counts_divided_data_sets_in_the_order_of_their_rows(counted, 
     assert whole == cluster
 
 
-def test_the_files_of_a_large_folder_stay_one_source_on_a_cluster(counted, write, tmp_path, dask):
-    for number in range(70):
-        write(f"many/{number:02}.txt", WORDS[number % 5] * (number + 1))
+def test_the_files_of_a_large_folder_stay_one_source_on_a_cluster(counted, write, tmp_path, monkeypatch, dask):
+    monkeypatch.setattr(folders, "MOST_APART", 6)
+    for number in range(7):
+        write(f"many/{number}.txt", WORDS[number % 5] * (number + 1))
     alone = counted("many", "alone")
     assert len(Corpus.from_counts(tmp_path / "alone.parquet").sources) == 1
     assert counted("many", "cluster", dask) == alone
@@ -180,7 +185,7 @@ def test_what_was_dropped_and_an_error_of_a_worker_are_said(write, dask, run):
     run(1, f"count b.txt {words}", says="b.txt")
 
 
-@pytest.mark.parametrize(("partitions", "least"), [(1, 2), (3, 1), (5, 40), (12, 41)])
+@pytest.mark.parametrize(("partitions", "least"), [(1, 40), (3, 1), (6, 41)])
 def test_rare_words_are_left_out_by_the_workers_as_here(
     files, write, tmp_path, monkeypatch, run, dask, partitions, least
 ):
@@ -253,45 +258,38 @@ def test_a_cluster_that_fails_while_the_table_is_written_leaves_the_old_one(
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signal")
-@pytest.mark.parametrize("when", ["counting", "joining", "writing"])
-def test_the_files_of_a_killed_worker_are_counted_again(files, counted, monkeypatch, when):
+@kills_a_worker
+def test_the_files_of_a_killed_worker_are_counted_again(files, counted, monkeypatch):
     """Also where it is killed with tables that are not yet joined, or with rows that are not yet written."""
-    monkeypatch.setattr(counting, "PARTITIONS", 32)
-    alone, wait, killed = counted(FILES, "alone"), counting.waited_work, []
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
-    with distributed.LocalCluster(n_workers=2, **options) as workers:
-        worker = next(iter(workers.workers.values()))
-        worker.close_gracefully()  # then it is not started again
-        victim = worker.pid
+    alone, wait, calls = counted(FILES, "alone"), counting.waited_work, []
+    with cluster_here(1) as workers:
+        for when, number in (("counting", 1), ("joining", 2), ("writing", 2 + counting.PARTITIONS)):
+            with worker_to_kill(workers) as kill, monkeypatch.context() as patched:
 
-        calls = iter(("counting", "joining", *["joining"] * (counting.PARTITIONS - 1), "writing", "writing"))
+                def killing(*given, kill=kill, number=number):
+                    calls.append(given)
+                    if len(calls) == number:
+                        kill()
+                    return (yield from wait(*given))
 
-        def killing(*given):
-            if not killed and next(calls) == when:
-                killed.append(os.kill(victim, signal.SIGKILL))
-            return (yield from wait(*given))
-
-        monkeypatch.setattr(counting, "waited_work", killing)
-        assert counted(FILES, "cluster", "--dask", workers.scheduler_address) == alone
-    assert killed
-    with pytest.raises(ProcessLookupError):
-        os.kill(victim, 0)
+                patched.setattr(counting, "waited_work", killing)
+                assert counted(FILES, "cluster", "--dask", workers.scheduler_address) == alone, when
+            assert len(calls) == 1 + 2 * counting.PARTITIONS
+            calls.clear()
 
 
 def test_processes_of_this_computer_that_run_in_another_folder_give_the_same(files, counted, tmp_path, monkeypatch):
     alone, start, started = counted(FILES, "alone"), local_cluster, []
-    monkeypatch.setattr(cluster, "processors", lambda: 2)
+    monkeypatch.setattr(cluster, "processors", lambda: 7)
 
     def noted(workers):
         with chdir(tmp_path.parent):
-            started.append(start(workers))
-        assert len(started[0].workers) == 2
-        return started[0]
+            started.append((workers, start(1)))
+        return started[0][1]
 
     monkeypatch.setattr(cluster, "local_cluster", noted)
     assert counted(FILES, "cluster", "--dask local") == alone
-    assert started
+    assert [(asked, len(workers.workers)) for asked, workers in started] == [(7, 0)], "one per core; they have ended"
 
 
 def test_a_cluster_without_workers_is_one_sentence(files, monkeypatch, run):

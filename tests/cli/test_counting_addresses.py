@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 from pathlib import Path
 
-import distributed
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
+from tests.cli.clusters import cluster_here, kills_a_worker, worker_to_kill
 from tests.core.corpus.remote.sets import json_lines, parquet, texts
 from tests.core.corpus.remote.test_stores import put, store  # noqa: F401 -- a fixture
 from tokstudio import Corpus, CorpusError, count
-from tokstudio.cli.process.terminal import Console
+from tokstudio.cli import counting
 from tokstudio.core.base import subprocesses
 from tokstudio.core.corpus.remote import storing
 from tokstudio.core.hub.addresses import parse_address
@@ -39,15 +37,16 @@ def counted(tmp_path, run, monkeypatch):
     return counted
 
 
+@kills_a_worker
 def test_the_table_of_an_address_is_that_of_its_text_here_and_on_workers_one_of_which_dies(
     store,  # noqa: F811
     counted,
     tmp_path,
     monkeypatch,
 ):
-    for number in range(6):
-        name, content = f"part-{number}.parquet", parquet(texts(300, number), 50)
-        if number == 5:
+    for number in range(4):
+        name, content = f"part-{number}.parquet", parquet(texts(100, number), 50)
+        if number == 3:
             name, content = "rest.jsonl", json_lines(texts(100, number))
         put(store, f"set/{name}", content)
     one = counted(WHERE, "one")
@@ -58,21 +57,20 @@ def test_the_table_of_an_address_is_that_of_its_text_here_and_on_workers_one_of_
     assert table_of(tmp_path / "one.parquet") == table
     counted(WHERE, "filtered", "--deduplicate")
     assert table_of(tmp_path / "filtered.parquet") == table, "no row is twice there"
-    killed, show = [], Console.show
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
-    with distributed.LocalCluster(n_workers=2, **options) as workers:
-        worker = next(iter(workers.workers.values()))
-        worker.close_gracefully()  # then it is not started again
-        victim = worker.pid
+    wait, calls = counting.waited_work, []
+    monkeypatch.setattr(counting, "PARTITIONS", 4)
+    monkeypatch.setattr(counting, "_TASKS_PER_CORE", 1)
+    with cluster_here(1) as workers, worker_to_kill(workers) as kill:
 
-        def killing(self, progress, *more):
-            if progress.phase == "counting" and not killed:
-                killed.append(os.kill(victim, signal.SIGKILL))
-            show(self, progress, *more)
+        def killing(*given):
+            calls.append(given)
+            if len(calls) == 2:  # all is counted, and nothing has been joined
+                kill()
+            return (yield from wait(*given))
 
-        monkeypatch.setattr(Console, "show", killing)
+        monkeypatch.setattr(counting, "waited_work", killing)
         assert counted(WHERE, "cluster", "--dask", workers.scheduler_address) == one
-    assert killed
+    assert len(calls) > 2
 
 
 def test_rare_words_are_left_out_of_the_joined_table_and_that_is_said(write, run, tmp_path):
