@@ -60,88 +60,77 @@ def by_recent_files(window, answers, path: Path) -> None:
 
 @at_window()
 def test_a_data_set_is_asked_for_and_replaces_a_sample_which_can_be_kept(qtbot, tmp_path, window, answers):
+    window.actions_by_id["sample_article"].trigger()
+    assert window.status.currentMessage().startswith("Added the sample How tokenizers work to the corpus.")
+    quiet(qtbot, window)
+    names = []
     for opened in (by_menu, by_dropping, by_recent_files):
         # Other columns, since the choice for these would be remembered.
-        name = f"{opened.__name__}.jsonl"
-        path = write(tmp_path / name, names=("lang", "title", f"body {opened.__name__}"))
-        window.session.corpus.set_sources(())
-        window.actions_by_id["sample_article"].trigger()
-        assert window.status.currentMessage().startswith("Added the sample How tokenizers work to the corpus.")
-        quiet(qtbot, window)
+        names.append(f"{opened.__name__}.jsonl")
+        path = write(tmp_path / names[-1], names=("lang", "title", f"body {opened.__name__}"))
         opened(window, answers, path)
         choose(asked_to_import(qtbot, window), "title")
         quiet(qtbot, window)
-        assert texts(window) == {name: TITLES}
-        keep = [button for button in window.notices.findChildren(QPushButton) if button.text() == "Keep Both"]
-        keep[0].click()
-        quiet(qtbot, window)
-        assert list(texts(window)) == ["How tokenizers work", name]
+        assert texts(window) == dict.fromkeys(names, TITLES)
+        if opened is by_menu:
+            keep = [button for button in window.notices.findChildren(QPushButton) if button.text() == "Keep Both"]
+            keep[0].click()
+            quiet(qtbot, window)
+            assert list(texts(window)) == ["How tokenizers work", *names]
+            window.session.corpus.remove_sources([0])
 
 
-def test_a_data_set_is_asked_for_from_the_command_line_and_the_next_start_proposes_the_choice(
+def test_the_same_columns_are_asked_for_once_and_the_next_start_proposes_the_choice_and_asks_for_others(
     qtbot, monkeypatch, tmp_path
 ):
-    path = write(tmp_path / "a.jsonl")
-
-    def first(window, answers):
-        dialog = asked_to_import(qtbot, window)
-        assert dialog.text.value == "body"
-        choose(dialog, "title")
-        quiet(qtbot, window)
-        assert texts(window) == {"a.jsonl": TITLES}
-
-    def second(window, answers):
-        window.opening.open_paths([path])
-        assert asked_to_import(qtbot, window).text.value == "title"
-
-    assert at_the_window(monkeypatch, first, [str(path)]) == 0
-    assert at_the_window(monkeypatch, second) == 0
-
-
-@at_window()
-def test_files_of_the_same_columns_are_asked_for_once_and_later_ones_not_at_all(qtbot, tmp_path, window):
     first, second, third = (write(tmp_path / f"{name}.jsonl") for name in "abc")
     (tmp_path / "plain.txt").write_text(TEXT)
-    window.opening.open_paths([first, tmp_path / "plain.txt", second])
-    dialog = asked_to_import(qtbot, window)
-    assert "1 other file with the same columns" in dialog.facts.text()
-    choose(dialog, "title")
-    quiet(qtbot, window)
-    assert texts(window) == {"a.jsonl": TITLES, "plain.txt": TEXT.encode(), "b.jsonl": TITLES}
-    window.opening.open_paths([third])
-    quiet(qtbot, window)
-    assert not asks(window)
-    assert texts(window)["c.jsonl"] == TITLES
-    assert 'the column "title" is read' in window.notices.text.text()
+
+    def begin(window, answers):
+        dialog = asked_to_import(qtbot, window)
+        assert dialog.text.value == "body"
+        assert "1 other file with the same columns" in dialog.facts.text()
+        choose(dialog, "title")
+        quiet(qtbot, window)
+        assert texts(window) == {"a.jsonl": TITLES, "plain.txt": TEXT.encode(), "b.jsonl": TITLES}
+        window.opening.open_paths([third])
+        quiet(qtbot, window)
+        assert not asks(window)
+        assert texts(window)["c.jsonl"] == TITLES
+        assert 'the column "title" is read' in window.notices.text.text()
+
+    def go_on(window, answers):
+        recent = window.preferences.recent
+        other = write(tmp_path / "other.jsonl", names=("language", "name", "words"))
+        window.opening.open_paths([first, other])
+        dialog = asked_to_import(qtbot, window)
+        assert (dialog.headline.text(), dialog.text.value) == ("a.jsonl", "title")
+        # What is cancelled is left out.
+        dialog.cancel.click()
+        dialog = asked_to_import(qtbot, window)
+        assert dialog.headline.text() == "other.jsonl"
+        choose(dialog, "name")
+        quiet(qtbot, window)
+        assert texts(window) == {"other.jsonl": TITLES}
+        assert window.preferences.recent == [(other, "text"), *recent]
+        window.session.corpus.set_sources(())
+        first.write_text(first.read_text() + '{"id": 3}\n')
+        window.opening.open_paths([first])
+        choose(asked_to_import(qtbot, window), "title", "lang")
+        quiet(qtbot, window)
+        model = window.corpus.source_list.sources_model
+        tip = model.data(model.index(0, 0), Qt.ItemDataRole.ToolTipRole)
+        assert "JSON Lines, column title, lang de · 12 bytes" in tip
+        assert "1 row without the column dropped" in tip
+
+    assert at_the_window(monkeypatch, begin, [str(first), str(tmp_path / "plain.txt"), str(second)]) == 0
+    assert at_the_window(monkeypatch, go_on) == 0
 
 
 @at_window()
-def test_other_columns_are_asked_for_cancel_leaves_them_out_and_a_tip_says_what_was_read(qtbot, tmp_path, window):
-    first, second = write(tmp_path / "a.jsonl"), write(tmp_path / "b.jsonl", names=("language", "name", "words"))
-    window.opening.open_paths([first, second])
-    dialog = asked_to_import(qtbot, window)
-    assert dialog.headline.text() == "a.jsonl"
-    dialog.cancel.click()
-    dialog = asked_to_import(qtbot, window)
-    assert dialog.headline.text() == "b.jsonl"
-    choose(dialog, "name")
-    quiet(qtbot, window)
-    assert texts(window) == {"b.jsonl": TITLES}
-    assert [path.name for path, _ in window.preferences.recent] == ["b.jsonl"]
-    window.session.corpus.set_sources(())
-    path = write(tmp_path / "a.jsonl")
-    path.write_text(path.read_text() + '{"id": 3}\n')
-    window.opening.open_paths([path])
-    choose(asked_to_import(qtbot, window), "title", "lang")
-    quiet(qtbot, window)
-    model = window.corpus.source_list.sources_model
-    tip = model.data(model.index(0, 0), Qt.ItemDataRole.ToolTipRole)
-    assert "JSON Lines, column title, lang de · 12 bytes" in tip
-    assert "1 row without the column dropped" in tip
-
-
-@at_window()
-def test_columns_are_changed_divided_and_brought_back_by_undo(qtbot, tmp_path, window):
+def test_columns_are_changed_brought_back_by_undo_and_read_again_in_a_changed_file_and_a_project(
+    qtbot, tmp_path, window, answers
+):
     path = write(tmp_path / "a.jsonl")
     (tmp_path / "plain.txt").write_text(TEXT)
     corpus, change = window.session.corpus, window.actions_by_id["change_columns"]
@@ -180,21 +169,21 @@ def test_columns_are_changed_divided_and_brought_back_by_undo(qtbot, tmp_path, w
     change.trigger()
     assert "Select a data set" in window.status.currentMessage()
 
-
-@at_window()
-def test_a_changed_file_and_a_project_are_read_in_the_same_way_without_a_question(qtbot, tmp_path, window, answers):
-    path, project = write(tmp_path / "a.jsonl"), tmp_path / "kept.tokstudio"
+    # A changed file and a project are read in the same way, without a question.
+    corpus.set_sources(())
+    names = ("lang", "title", "words")
+    path, project = write(tmp_path / "a.jsonl", names=names), tmp_path / "kept.tokstudio"
     window.opening.open_paths([path])
     choose(asked_to_import(qtbot, window), "title", "lang")
     quiet(qtbot, window)
     answers.target = project
     window.actions_by_id["save_project_as"].trigger()
     quiet(qtbot, window)
-    path.write_text('{"lang": "en", "title": "New", "body": "b"}\n')
+    path.write_text('{"lang": "en", "title": "New", "words": "b"}\n')
     window.session.corpus.reread(1, None)
     quiet(qtbot, window)
     assert texts(window) == {"a.jsonl: de": b"Part 0Part 2", "a.jsonl: en": b"New"}
-    write(path)
+    write(path, names=names)
     window.opening.open_paths([project])
     quiet(qtbot, window)
     assert texts(window) == {"a.jsonl: de": b"Part 0Part 2", "a.jsonl: en": b"Part 1Part 3"}
@@ -202,7 +191,9 @@ def test_a_changed_file_and_a_project_are_read_in_the_same_way_without_a_questio
 
 
 @at_window()
-def test_what_was_whole_of_a_truncated_file_or_read_as_plain_text_is_read_by_column_again(qtbot, tmp_path, window):
+def test_what_is_truncated_or_read_as_plain_text_is_read_by_column_again_and_without_text_refused(
+    qtbot, tmp_path, window, answers
+):
     path = tmp_path / "a.jsonl.gz"
     rows = "".join(json.dumps({"text": f"the cat {n:,} sat {n * 7919:x}", "name": "A"}) + "\n" for n in range(5_000))
     path.write_bytes(gzip.compress(rows.encode())[:-2_000])
@@ -239,12 +230,9 @@ def test_what_was_whole_of_a_truncated_file_or_read_as_plain_text_is_read_by_col
     asked_to_import(qtbot, window).import_button.click()
     quiet(qtbot, window)
     assert texts(window) == {"a.jsonl": BODIES}
+    window.session.corpus.set_sources(())
 
-
-@at_window()
-def test_json_without_text_is_refused_and_a_table_of_counted_words_opens_as_its_sources(
-    qtbot, tmp_path, window, answers
-):
+    # JSON without text is refused; a table of counted words opens as its sources.
     path = tmp_path / "a.jsonl"
     path.write_text(text := '["the", 12]\n["cat", 3]\n')
     window.opening.open_paths([path])

@@ -6,7 +6,9 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,15 +16,19 @@ import tokenizers
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 
-from tests.gui.person import TEXT, Answers, asked_to_import, at_the_window, at_window, drop
+from tests.gui.person import TEXT, Answers, asked_to_import, at_window, drop
 from tokstudio import Corpus, Tokenizer, TrainingConfig, load, save, train
+from tokstudio.core.base.progress import finish
 from tokstudio.core.model.alphabet import NEVER_IN_TEXT
+from tokstudio.gui.commands.open_commands import open_work, sort_work
 from tokstudio.gui.panes.configure.pattern_field import PatternDialog
 from tokstudio.gui.window.main_window import MainWindow
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
 SENTENCE = "the cat's hat sat on 1984 mats\n"
+BERT = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhello\nwor\n##ld\n"
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "ab" * 32 + "\nsize 499723\n"
 
 
 @pytest.fixture(scope="module")
@@ -65,29 +71,50 @@ def at_rest(qtbot, window: MainWindow) -> None:
     qtbot.waitUntil(lambda: not window.session.jobs.running)
 
 
-def test_a_folder_is_opened_from_the_command_line_and_keeps_its_pattern(qtbot, monkeypatch, tmp_path, tokenizer):
+@pytest.fixture
+def folder(tmp_path, tokenizer) -> Path:
     save(tokenizer, tmp_path / "model")
+    return tmp_path / "model"
 
-    def act(window, answers):
-        opened(qtbot, window)
-        assert window.session.runs.active.name == "model"
-        assert window.session.corpus.sources == ()
-        change = window.actions_by_id["change_pattern"]
-        assert not change.isEnabled()
-        assert change.toolTip() == "The tokenizer's files already say how it splits text."
 
-    assert at_the_window(monkeypatch, act, [str(tmp_path / "model")]) == 0
+@at_window("{folder}")
+def test_a_folder_of_the_command_line_keeps_its_pattern_and_shows_gpt2_s_characters_on_request(
+    qtbot, folder, tokenizer, window
+):
+    opened(qtbot, window)
+    session = window.session
+    assert session.runs.active.name == "model"
+    assert session.corpus.sources == ()
+    change = window.actions_by_id["change_pattern"]
+    assert not change.isEnabled()
+    assert change.toolTip() == "The tokenizer's files already say how it splits text."
+    the = tokenizer.encode(" the")[0]
+    session.view.set_text("on the mat\né")
+    session.view.look_at(the)
+    at_rest(qtbot, window)
+    assert window.token.headline.text() == "·the"
+    window.actions_by_id["byte_level_characters"].trigger()
+    assert window.token.headline.text() == "Ġthe"
+    qtbot.waitUntil(lambda: window.text.encode.view.table.data.decode() == "onĠtheĠmatĊÃ©")
+    merges = window.merges.model
+    row = merges.row_of_token(the)
+    assert merges.cell(row, 1).text == "Ġthe"
+    assert merges.index(row, 1).data(Qt.ItemDataRole.ToolTipRole).startswith("Ġthe\n")
+    window.vocabulary.raise_()
+    qtbot.waitUntil(lambda: window.vocabulary.seen)
+    vocabulary = window.vocabulary.model
+    assert vocabulary.cell(vocabulary.row_of_token(the), 1).text == "Ġthe"
+    # They can be looked for as they are written.
+    window.vocabulary.filter.insert("Ġthe")
+    qtbot.waitUntil(lambda: vocabulary.rowCount() == 1)
+    window.actions_by_id["byte_level_characters"].trigger()
+    assert vocabulary.cell(0, 1).text == "·the"
+    qtbot.waitUntil(lambda: window.text.encode.view.table.data.decode() == "on the mat\né")
 
 
 @at_window()
-def test_json_that_is_no_tokenizer_can_stay_a_text(qtbot, tmp_path, window):
-    cases = {
-        '{"version": "1.1", "data": []}': "which column",
-        '{"merges": "of companies"}': "which column",
-        '["a text"]': "whether it is text",
-        "no json at all": "nothing",
-        '{"model": "T"}': "which column",
-    }
+def test_json_that_is_no_tokenizer_can_stay_a_text_and_a_name_need_not_be_text(qtbot, tmp_path, window):
+    cases = {'{"merges": "of companies"}': "which column", '["a text"]': "whether it is text", "no json": "nothing"}
     corpus = window.session.corpus
     for number, (content, asked) in enumerate(cases.items()):
         folder = tmp_path / str(number)
@@ -105,6 +132,15 @@ def test_json_that_is_no_tokenizer_can_stay_a_text(qtbot, tmp_path, window):
         assert content.encode() in [source.data.tobytes() for source in corpus.sources]
         at_rest(qtbot, window)
         corpus.set_sources(())
+    if sys.platform in ("win32", "darwin"):
+        return  # names are always text there
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/a\xff.txt"))
+    path.write_text(TEXT)
+    drop(window, path)
+    qtbot.waitUntil(lambda: len(corpus.sources) == 1)
+    assert corpus.sources[0].path == path
+    at_rest(qtbot, window)
+    window.recent.menu.aboutToShow.emit()
 
 
 @at_window()
@@ -191,25 +227,6 @@ def test_files_that_do_not_say_their_pattern_are_asked_about_one_after_the_other
 
 
 @at_window()
-def test_an_empty_token_is_told_of_when_its_file_is_opened_and_in_runs(qtbot, ranks, window, answers):
-    size = len(ranks.read_bytes().splitlines())
-    ranks.write_bytes(ranks.read_bytes() + b"= %d\n" % size)
-    ranks.with_suffix(".json").write_text(json.dumps({"pattern": r"[\s\S]+", "special_tokens": {}, "version": 1}))
-    remark = f"Id {size} of its file is the empty token: no text becomes it, and it is decoded to nothing."
-    told = []
-    window.session.jobs.told.connect(told.append)
-    choose(window, answers, ranks)
-    opened(qtbot, window)
-    at_rest(qtbot, window)
-    assert told[-1].endswith(remark)
-    rows = window.runs.table.model()
-    tips = [rows.index(0, column).data(Qt.ItemDataRole.ToolTipRole) for column in range(rows.columnCount())]
-    assert any(remark in tip for tip in tips if tip)
-    window.session.view.look_at(size)
-    assert window.token.origin.text().startswith(f"id {size}")
-
-
-@at_window()
 def test_a_classic_pair_is_one_tokenizer_and_not_split_until_one_says_how(qtbot, tmp_path, tokenizer, window, answers):
     save(tokenizer, tmp_path, "classic", accept_loss=True)
     session = window.session
@@ -244,18 +261,6 @@ def test_a_classic_pair_is_one_tokenizer_and_not_split_until_one_says_how(qtbot,
     assert window.text.encode.encoded.ids.tolist() == expected
 
 
-@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names are always text there")
-@at_window()
-def test_a_dropped_file_whose_name_is_not_text_opens(qtbot, tmp_path, window):
-    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/a\xff.txt"))
-    path.write_text(TEXT)
-    drop(window, path)
-    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
-    assert window.session.corpus.sources[0].path == path
-    at_rest(qtbot, window)
-    window.recent.menu.aboutToShow.emit()
-
-
 def test_files_that_were_remembered_before_tokenizers_were_are_texts(tmp_path):
     from tokstudio.gui.session.preferences import Preferences
 
@@ -270,7 +275,7 @@ def test_files_that_were_remembered_before_tokenizers_were_are_texts(tmp_path):
 
 
 @at_window()
-def test_opening_can_be_cancelled_and_dropped_and_recent_files_are_opened_as_what_they_are(
+def test_opening_can_be_cancelled_leaves_a_training_alone_and_recent_files_are_opened_as_what_they_are(
     qtbot, tmp_path, tokenizer, window
 ):
     save(tokenizer, tmp_path / "mine.json")
@@ -305,20 +310,14 @@ def test_opening_can_be_cancelled_and_dropped_and_recent_files_are_opened_as_wha
     next(action for action in menu.actions() if "data" in action.text()).trigger()
     qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 2)
     assert len(window.session.runs.all) == 2
-
-
-@at_window("{book}")
-def test_a_tokenizer_opened_while_a_run_trains_is_listed_and_leaves_it_alone(qtbot, tmp_path, tokenizer, window):
-    save(tokenizer, tmp_path / "mine.json")
-    session = window.session
-    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1)
+    # While a run trains, another is listed and leaves it alone.
     session.training.step()
     qtbot.waitUntil(lambda: session.training.state == "paused")
     run = session.runs.active
     told = []
     session.jobs.told.connect(told.append)
     window.opening.open_any([tmp_path / "mine.json"])
-    opened(qtbot, window, 2)
+    opened(qtbot, window, 4)
     assert session.runs.active is run
     assert any("It is listed in Tokenizers." in sentence for sentence in told)
     session.training.stop()
@@ -342,15 +341,54 @@ def of_its_library(folder: Path) -> Path:
 
 
 @at_window()
-def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_the_same(qtbot, tmp_path, window):
+def test_odd_tokens_are_told_of_and_a_tokenizer_of_its_library_says_why_it_has_no_playhead(
+    qtbot, ranks, tmp_path, window, answers
+):
+    session, told = window.session, []
+    # An empty token.
+    size = len(ranks.read_bytes().splitlines())
+    ranks.write_bytes(ranks.read_bytes() + b"= %d\n" % size)
+    ranks.with_suffix(".json").write_text(json.dumps({"pattern": r"[\s\S]+", "special_tokens": {}, "version": 1}))
+    remark = f"Id {size} of its file is the empty token: no text becomes it, and it is decoded to nothing."
+    session.jobs.told.connect(told.append)
+    choose(window, answers, ranks)
+    opened(qtbot, window)
+    at_rest(qtbot, window)
+    assert told[-1].endswith(remark)
+    rows = window.runs.table.model()
+    tips = [rows.index(0, column).data(Qt.ItemDataRole.ToolTipRole) for column in range(rows.columnCount())]
+    assert any(remark in tip for tip in tips if tip)
+    session.view.look_at(size)
+    assert window.token.origin.text().startswith(f"id {size}")
+    session.runs.replace_all([])
+
+    # Tokens that no merge makes.
+    odd = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"cab": 258, b"xyz": 259}
+    path = tmp_path / "odd.tiktoken"
+    path.write_bytes(b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in odd.items()))
+    window.opening.open_any([path])
+    question(qtbot, window).accept_button.click()
+    opened(qtbot, window)
+    assert window.merges.derived.text() == "Merges derived from the file's ranks."
+    assert window.merges.derived.isVisible()
+    window.vocabulary.raise_()
+    words = window.vocabulary.panel.boxes["Whole words"]
+    words.click()
+    model = window.vocabulary.model
+    qtbot.waitUntil(lambda: [model.token_at(row) for row in range(model.rowCount())] == [259])
+    session.view.look_at(259)
+    assert window.token.meaning.text() == "No merge makes this token: only a whole pre-token becomes it."
+    words.click()
+    session.runs.replace_all([])
+
+    # A tokenizer that is left to its library.
     path = of_its_library(tmp_path)
     theirs = tokenizers.Tokenizer.from_file(str(path))
+    page = window.text.encode
     text = "The CAT sat, Ça va? 😀"
-    session = window.session
     window.opening.open_any([path])
     opened(qtbot, window)
     session.view.set_text(text)
-    page = window.text.encode
     expected = theirs.encode(text, add_special_tokens=False).ids
     qtbot.waitUntil(lambda: page.encoded is not None and page.encoded.ids.tolist() == expected)
     # What is drawn is the text itself, though the tokens spell small letters.
@@ -376,23 +414,18 @@ def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_
     typed = theirs.encode(SENTENCE.strip(), add_special_tokens=False).ids
     qtbot.waitUntil(lambda: page.encoded is not None and page.encoded.ids.tolist() == typed)
     at_rest(qtbot, window)
+    session.runs.replace_all([])
 
-
-@at_window()
-def test_a_tokenizer_that_normalizes_and_adds_a_space_has_a_playhead(qtbot, tmp_path, window):
-    path = of_its_library(tmp_path)
-    theirs = tokenizers.Tokenizer.from_file(str(path))
+    # A normalizer that leaves a playhead, and a space that is added.
     theirs.normalizer = tokenizers.normalizers.NFC()
     theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)
     theirs.save(str(path))
     text = "the cafe\u0301 sat"
-    session = window.session
     window.opening.open_any([path])
     opened(qtbot, window)
     run = session.runs.active
     assert run.no_playhead is None
     session.view.set_text(text)
-    page = window.text.encode
     for merges in (len(run), 5, 0):
         session.view.set_playhead(merges)
         expected = run.tokenizer.at(merges).encode(text)
@@ -408,70 +441,15 @@ def test_a_tokenizer_that_normalizes_and_adds_a_space_has_a_playhead(qtbot, tmp_
     at_rest(qtbot, window)
 
 
-@at_window()
-def test_tokens_are_shown_in_gpt2_s_characters_on_request(qtbot, tmp_path, tokenizer, window):
-    save(tokenizer, tmp_path)
-    the = tokenizer.encode(" the")[0]
-    session = window.session
-    window.opening.open_any([tmp_path])
-    opened(qtbot, window)
-    session.view.set_text("on the mat\né")
-    session.view.look_at(the)
-    at_rest(qtbot, window)
-    assert window.token.headline.text() == "·the"
-    window.actions_by_id["byte_level_characters"].trigger()
-    assert window.token.headline.text() == "Ġthe"
-    qtbot.waitUntil(lambda: window.text.encode.view.table.data.decode() == "onĠtheĠmatĊÃ©")
-    merges = window.merges.model
-    row = merges.row_of_token(the)
-    assert merges.cell(row, 1).text == "Ġthe"
-    assert merges.index(row, 1).data(Qt.ItemDataRole.ToolTipRole).startswith("Ġthe\n")
-    window.vocabulary.raise_()
-    qtbot.waitUntil(lambda: window.vocabulary.seen)
-    vocabulary = window.vocabulary.model
-    assert vocabulary.cell(vocabulary.row_of_token(the), 1).text == "Ġthe"
-    # They can be looked for as they are written.
-    window.vocabulary.filter.insert("Ġthe")
-    qtbot.waitUntil(lambda: vocabulary.rowCount() == 1)
-    window.actions_by_id["byte_level_characters"].trigger()
-    assert vocabulary.cell(0, 1).text == "·the"
-    qtbot.waitUntil(lambda: window.text.encode.view.table.data.decode() == "on the mat\né")
+def put(path: Path, content: str, encoding: str = "utf-8") -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content, encoding=encoding)
+    return path
 
 
-@at_window()
-def test_tokens_that_no_merge_makes_are_listed_and_said_to_be_such(qtbot, tmp_path, window):
-    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"cab": 258, b"xyz": 259}
-    path = tmp_path / "odd.tiktoken"
-    path.write_bytes(b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()))
-    session = window.session
-    window.opening.open_any([path])
-    question(qtbot, window).accept_button.click()
-    opened(qtbot, window)
-    assert window.merges.derived.text() == "Merges derived from the file's ranks."
-    assert window.merges.derived.isVisible()
-    window.vocabulary.raise_()
-    window.vocabulary.panel.boxes["Whole words"].click()
-    model = window.vocabulary.model
-    qtbot.waitUntil(lambda: [model.token_at(row) for row in range(model.rowCount())] == [259])
-    session.view.look_at(259)
-    assert window.token.meaning.text() == "No merge makes this token: only a whole pre-token becomes it."
-
-
-BERT = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhello\nwor\n##ld\n"
-POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "ab" * 32 + "\nsize 499723\n"
-
-
-@at_window()
-def test_files_of_others_are_tokenizers_by_their_content_and_never_a_corpus(qtbot, tmp_path, tokenizer, window):
-    def put(name: str, content: str, encoding: str = "utf-8") -> Path:
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(content, encoding=encoding)
-        return path
-
+def test_files_of_others_are_tokenizers_by_their_content_and_json_of_others_is_not(tmp_path, tokenizer):
     save(tokenizer, tmp_path / "ours.json")
     whole = (tmp_path / "ours.json").read_text(encoding="utf-8")
-    vocabulary = json.dumps({"h": 0, "i": 1, "h</w>": 2, "i</w>": 3, "hi</w>": 4, "<unk>": 5})
     lacking, never = json.loads(whole), {chr(byte) for byte in NEVER_IN_TEXT}
     lacking["model"]["vocab"] = {
         token: number for number, token in enumerate(t for t in lacking["model"]["vocab"] if t not in never)
@@ -491,35 +469,48 @@ def test_files_of_others_are_tokenizers_by_their_content_and_never_a_corpus(qtbo
         ],
         "special_tokens": [{"rank": 0, "token_str": "<unk>", "is_control": True}],
     }
-    paths = [
-        put("bert/vocab.txt", BERT),
-        put("named/bert-base-vocab.txt", BERT),
-        put("pair/merges.txt", "#version: 0.2\nh i</w>\n"),
-        put("xtts/vocab.json", whole),
-        put("mistral/tekken.json", json.dumps(tekken)),
-        put("olmo/dolma2.json", whole),
-        put("marked/tokenizer.json", whole, "utf-8-sig"),
-        put("dropout/tokenizer.json", whole.replace('"dropout": null', '"dropout": 0.1')),
-        put("neox/tokenizer.json", json.dumps(lacking)),
-    ]
-    put("pair/vocab.json", vocabulary)
-    paths += [tmp_path / "bert", tmp_path / "pair", tmp_path / "xtts", tmp_path / "mistral"]
+    contents = {
+        "bert/vocab.txt": BERT,
+        "named/bert-base-vocab.txt": BERT,
+        "xtts/vocab.json": whole,
+        "mistral/tekken.json": json.dumps(tekken),
+        "olmo/dolma2.json": whole,
+        "dropout/tokenizer.json": whole.replace('"dropout": null', '"dropout": 0.1'),
+        "neox/tokenizer.json": json.dumps(lacking),
+    }
+    paths = [put(tmp_path / name, content) for name, content in contents.items()]
+    paths += [put(tmp_path / "marked" / "tokenizer.json", whole, "utf-8-sig")]
+    paths += [tmp_path / name for name in ("bert", "xtts", "mistral")]
+    models = Counter()
+    for path in paths:
+        assert finish(sort_work([path])) == ((path,), ()), path
+        models[finish(open_work(path)).loaded.tokenizer.model] += 1
+    assert models == {"WordPiece": 3, "BPE": 8}
+    for content in ('{"version": "1.1", "data": []}', '{"model": "T"}'):
+        path = put(tmp_path / "texts" / "data.json", content)
+        assert finish(sort_work([path])) == ((), (path,)), content
+
+
+@at_window()
+def test_tokenizers_and_pointers_to_files_that_are_dropped_do_not_become_the_corpus(qtbot, tmp_path, window):
+    vocabulary = {"h": 0, "i": 1, "h</w>": 2, "i</w>": 3, "hi</w>": 4, "<unk>": 5}
+    merges = put(tmp_path / "pair" / "merges.txt", "#version: 0.2\nh i</w>\n")
+    put(tmp_path / "pair" / "vocab.json", json.dumps(vocabulary))
     runs, corpus = window.session.runs, window.session.corpus
-    for number, path in enumerate(paths):
+    for number, path in enumerate((put(tmp_path / "vocab.txt", BERT), merges, tmp_path / "pair")):
         drop(window, path)
         opened(qtbot, window, number + 1)
         at_rest(qtbot, window)
         assert corpus.sources == (), path
-    assert {run.tokenizer.model for run in runs.all} == {"BPE", "WordPiece"}
     for name in ("tokenizer.json", "tokenizer.model", "a.tiktoken", "vocab.json", "data.jsonl", "book.txt"):
-        drop(window, put(f"pointers/{name}", POINTER))
-        at_rest(qtbot, window)
+        window.opening.open_any([put(tmp_path / "pointers" / name, POINTER)])
+
+        said = rf"{re.escape(name)}: this is a Git LFS pointer.*git lfs pull"
         qtbot.waitUntil(
-            lambda: any(
-                "git lfs pull" in text for text in (window.messages.text.text(), *window.corpus.problems.problems)
+            lambda said=said: any(
+                re.match(said, text) for text in (window.messages.text.text(), *window.corpus.problems.problems)
             )
         )
-        said = (window.messages.text.text(), *window.corpus.problems.problems)
-        assert any(text.startswith(f"{name}: this is a Git LFS pointer") for text in said), said
         assert corpus.sources == ()
-        assert len(runs.all) == len(paths)
+        assert len(runs.all) == 3
+    at_rest(qtbot, window)
