@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import Answers, at_the_window, quiet, trained
 from tests.gui.project.behind import BOOK, Behind, at_a_session, killed, recovery_folder
-from tests.processes import killed_at_the_end
 from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.cli import main
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.project import open_work, recoverable_work
 from tokstudio.gui.app.app import Studio
@@ -25,6 +25,7 @@ from tokstudio.gui.app.crash_report import left_reports, reports_folder
 from tokstudio.gui.session import availability
 from tokstudio.gui.session.preferences import Preferences, settings_file
 from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.window.main_window import MainWindow
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
@@ -136,27 +137,6 @@ def test_a_restored_run_ignores_a_similar_text(qtbot, tmp_path, book):
     at_a_session(qtbot, restore, [other])
 
 
-def test_discarded_work_is_removed_and_postponed_work_is_offered_again(qtbot, monkeypatch, book, tmp_path, folder):
-    def begin(behind):
-        behind.step(3)
-
-    def put_off(window, answers):
-        offered(qtbot, window)
-        window.unsaved_work.close_button.click()
-        assert not window.unsaved_work.isVisible()
-
-    def discard(window, answers):
-        offered(qtbot, window)
-        window.unsaved_work.discard_button.click()
-        assert not window.unsaved_work.isVisible()
-        quiet(qtbot, window)
-
-    killed(qtbot, tmp_path / "image", begin, [book])
-    assert at_the_window(monkeypatch, put_off) == 0
-    assert at_the_window(monkeypatch, discard) == 0
-    assert list(folder.iterdir()) == []
-
-
 def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_project(qtbot, tmp_path, book):
     project = tmp_path / "mine.tokstudio"
 
@@ -215,9 +195,16 @@ def test_saved_work_is_not_offered(behind, tmp_path, book, folder):
     assert list(folder.iterdir()) == []
 
 
-def test_restoring_asks_if_other_work_would_be_lost(qtbot, monkeypatch, book, tmp_path):
+def test_postponed_work_is_offered_again_and_restoring_asks_if_other_work_would_be_lost(
+    qtbot, monkeypatch, book, tmp_path
+):
     def begin(behind):
         behind.train(300)
+
+    def put_off(window, answers):
+        offered(qtbot, window)
+        window.unsaved_work.close_button.click()
+        assert not window.unsaved_work.isVisible()
 
     def restore(window, answers):
         session = window.session
@@ -236,6 +223,7 @@ def test_restoring_asks_if_other_work_would_be_lost(qtbot, monkeypatch, book, tm
         assert len(session.runs.active) == 44
 
     killed(qtbot, tmp_path / "image", begin, [book])
+    assert at_the_window(monkeypatch, put_off) == 0
     assert at_the_window(monkeypatch, restore) == 0
 
 
@@ -311,38 +299,42 @@ def test_a_training_that_starts_during_a_copy_has_another_one(qtbot, monkeypatch
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such signals here")
-def test_unsaved_work_at_the_end_of_the_session_is_offered(qtbot, monkeypatch, tmp_path):
+def test_unsaved_work_at_the_end_of_the_session_is_offered_and_removed_if_it_is_discarded(
+    qtbot, monkeypatch, tmp_path, book, folder
+):
     log = tmp_path / "log"
-    command = [sys.executable, "-m", "tokstudio", "--demo", "--new-window", "--log-file", str(log)]
-    with killed_at_the_end(subprocess.Popen(command)) as program:
-        qtbot.waitUntil(lambda: log.exists() and " ended: " in log.read_text())
-        program.send_signal(signal.SIGTERM)
-        assert program.wait(timeout=60) == 128 + signal.SIGTERM
+
+    def end():
+        try:
+            trained(qtbot, next(each for each in QApplication.topLevelWidgets() if isinstance(each, MainWindow)))
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    QTimer.singleShot(0, end)
+    assert main([str(book), "--log-file", str(log)]) == 128 + signal.SIGTERM
     assert log.read_text().splitlines()[-1].endswith("Ended with 143.")
     assert settings_file().exists()
     assert left_reports(reports_folder()) == []
 
-    def look(window, answers):
+    def discard(window, answers):
         said = offered(qtbot, window)
         assert said == "The session ended before everything was saved. Not saved: Run 1."
-        window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(window.session.runs.all) == 1)
+        window.unsaved_work.discard_button.click()
+        assert not window.unsaved_work.isVisible()
+        quiet(qtbot, window)
 
-    assert at_the_window(monkeypatch, look) == 0
+    assert at_the_window(monkeypatch, discard) == 0
+    assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("closed", [True, False])
-def test_losing_the_display_loses_no_work(qtbot, qapp, tmp_path, closed):
+def test_losing_the_display_loses_no_work(qtbot, qapp, tmp_path):
     """Qt then ends the event loop, and nobody has closed the window."""
     studio = Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
     studio.show()
     studio.session.corpus.add_text(BOOK)
     trained(qtbot, studio.window)
-    if closed:
-        studio.window.close()
     studio.close()
-    left = finish(recoverable_work(tmp_path / "recovery"))
-    assert [one.ended for one in left] == ([] if closed else [True])
+    assert [one.ended for one in finish(recoverable_work(tmp_path / "recovery"))] == [True]
 
 
 @pytest.mark.parametrize("busy", ["opening", "splitting"])

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from tests.gui.person import at_the_window, at_window, drop, export, quiet, trained
+from tests.gui.person import at_the_window, at_window, drop, quiet, trained
 from tests.gui.project.behind import BOOK, at_a_session
 from tokstudio import Corpus, TrainingConfig, count, extend, train
+from tokstudio import save as save_tokenizer
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.project import open_work, save_work
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
@@ -161,8 +162,7 @@ def test_everything_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book
         session = window.session
         first = trained(qtbot, window, 300)
         answers.files = [tmp_path / "classic" / "merges.json"]
-        (tmp_path / "classic").mkdir()
-        export(qtbot, window, "classic", tmp_path / "classic")
+        save_tokenizer(first.tokenizer, tmp_path / "classic", "classic", accept_loss=True)
         window.actions_by_id["open_tokenizer"].trigger()
         qtbot.waitUntil(lambda: len(session.runs.all) == 2)
         session.corpus.add_text("pasted \ud800 text. " * 30)
@@ -285,8 +285,11 @@ def test_a_run_in_training_is_saved_with_its_merges_so_far(qtbot, behind, book, 
     assert np.array_equal(entry.run.merges, expected.merges)
 
 
-def test_a_changed_file_has_a_message_and_its_run_stays_usable(qtbot, monkeypatch, book, project):
+def test_a_changed_or_missing_file_has_a_message_its_run_stays_usable_and_reload_finds_it(
+    qtbot, monkeypatch, book, project
+):
     make(qtbot, book, project)
+    away = book.with_name("away.txt")
     book.write_text(BOOK.replace("cat", "dog") + "more", encoding="utf-8")
 
     def act(window, answers):
@@ -299,41 +302,50 @@ def test_a_changed_file_has_a_message_and_its_run_stays_usable(qtbot, monkeypatc
         assert not window.actions_by_id["continue_run"].isEnabled()
         reason = window.actions_by_id["continue_run"].toolTip()
         assert reason == f"{book.name} has changed on disk since the project was saved; Run 1 cannot continue."
+
+        away.write_text(BOOK, encoding="utf-8")
+        book.unlink()
+        before, answers.files = session.runs.active, [project]
+        window.projects.ask_and_open()
+        qtbot.waitUntil(lambda: session.runs.active is not before)
+        quiet(qtbot, window)
+        assert [source.name for source in session.corpus.sources] == [book.name]
+        assert window.corpus.problems.problems == (f"{book.name}: no such file or folder.",)
+        assert window.corpus.source_list.sources_model.index(0, 1).data() == "missing"
+        assert len(session.runs.active) == 44
+        assert session.training.obstacle == (
+            f"{book.name} is missing: restore and reload it, or remove it from the corpus."
+        )
         saved(qtbot, window, answers, project)
+        away.rename(book)
+        window.corpus.source_list.select_rows([0])
+        window.actions_by_id["reload_source"].trigger()
+        qtbot.waitUntil(lambda: session.corpus.current.bytes == len(BOOK))
+        quiet(qtbot, window)
+        assert window.corpus.problems.problems == ()
+        session.training.set_settings(Settings(310))
+        window.actions_by_id["continue_run"].trigger()
+        quiet(qtbot, window)
+        assert len(session.runs.active) == 54
 
     assert at_the_window(monkeypatch, act, [str(project)]) == 0
-    book.write_text(BOOK, encoding="utf-8")
+
+
+def test_a_project_that_is_saved_while_a_file_is_changed_keeps_the_text_of_its_run(qtbot, book, project):
+    def save(behind):
+        behind.open(project)
+        assert behind.session.runs.active.corpus_problem is not None
+        behind.save(project)
 
     def again(behind):
         behind.open(project)
         assert behind.session.runs.active.corpus_problem is None
 
+    make(qtbot, book, project)
+    book.write_text(BOOK.replace("cat", "dog") + "more", encoding="utf-8")
+    at_a_session(qtbot, save)
+    book.write_text(BOOK, encoding="utf-8")
     at_a_session(qtbot, again)
-
-
-def test_a_text_named_from_its_folder_is_found_from_everywhere(qtbot, monkeypatch, tmp_path, book, project):
-    def begin(window, answers):
-        trained(qtbot, window)
-        saved(qtbot, window, answers, project)
-        window.actions_by_id["export_classic"].trigger()
-        dialog = next(dialog for dialog in window.findChildren(ExportDialog) if dialog.isVisible())
-        assert Path(dialog.folder.edit.text()) == tmp_path / "Run 1"
-        dialog.close()
-
-    def look(behind):
-        session = behind.session
-        behind.open(project)
-        assert session.training.obstacle is None
-        assert [source.path for source in session.corpus.sources] == [book]
-        assert session.corpus.current.bytes == len(BOOK)
-        assert len(session.runs.active) == 44
-
-    monkeypatch.chdir(tmp_path)
-    assert at_the_window(monkeypatch, begin, [book.name]) == 0
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    monkeypatch.chdir(elsewhere)
-    at_a_session(qtbot, look)
 
 
 @pytest.mark.parametrize("found", ["by opening", "by reload"])
@@ -370,36 +382,6 @@ def test_a_file_that_is_missing_while_the_corpus_is_divided_anew_is_kept(qtbot, 
     if found == "by opening":
         away.rename(book)
     at_a_session(qtbot, look)
-
-
-def test_a_file_that_is_missing_stays_listed_and_is_found_by_reload(qtbot, monkeypatch, book, project):
-    make(qtbot, book, project)
-    away = book.with_name("away.txt")
-    book.rename(away)
-
-    def act(window, answers):
-        session = window.session
-        opened(qtbot, window, project)
-        assert [source.name for source in session.corpus.sources] == [book.name]
-        assert window.corpus.problems.problems == (f"{book.name}: no such file or folder.",)
-        assert window.corpus.source_list.sources_model.index(0, 1).data() == "missing"
-        assert len(session.runs.active) == 44
-        assert session.training.obstacle == (
-            f"{book.name} is missing: restore and reload it, or remove it from the corpus."
-        )
-        saved(qtbot, window, answers, project)
-        away.rename(book)
-        window.corpus.source_list.select_rows([0])
-        window.actions_by_id["reload_source"].trigger()
-        qtbot.waitUntil(lambda: session.corpus.current.bytes == len(BOOK))
-        quiet(qtbot, window)
-        assert window.corpus.problems.problems == ()
-        session.training.set_settings(Settings(310))
-        window.actions_by_id["continue_run"].trigger()
-        quiet(qtbot, window)
-        assert len(session.runs.active) == 54
-
-    assert at_the_window(monkeypatch, act, [str(project)]) == 0
 
 
 def test_a_file_that_has_grown_is_what_it_was_and_marked_as_changed(qtbot, behind, book, project):
@@ -474,7 +456,9 @@ def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(qtbot, behin
     assert asked == ["Run 1 has not been saved or exported."]
 
 
-def test_unsaved_work_can_be_saved_on_closing_which_can_be_cancelled(qtbot, monkeypatch, book, project):
+def test_unsaved_work_is_saved_on_closing_which_can_be_cancelled_and_its_text_is_found_from_everywhere(
+    qtbot, monkeypatch, tmp_path, book, project
+):
     def act(window, answers):
         trained(qtbot, window)
         answers.save, answers.target = True, None
@@ -483,6 +467,10 @@ def test_unsaved_work_can_be_saved_on_closing_which_can_be_cancelled(qtbot, monk
         assert window.isVisible()
         saved(qtbot, window, answers, project)
         assert window.isVisible(), "what was given up is not done later"
+        window.actions_by_id["export_classic"].trigger()
+        dialog = next(dialog for dialog in window.findChildren(ExportDialog) if dialog.isVisible())
+        assert Path(dialog.folder.edit.text()) == tmp_path / "Run 1"
+        dialog.close()
         for made in (1, 2):
             step(qtbot, window, made)
         answers.asked.clear()
@@ -492,8 +480,20 @@ def test_unsaved_work_can_be_saved_on_closing_which_can_be_cancelled(qtbot, monk
             "Training is in progress and will stop. Its merges are not saved."
         ]
 
-    assert at_the_window(monkeypatch, act, [str(book)]) == 0
-    assert [len(one.run) for one in finish(open_work(project)).runs] == [44, 2]
+    def look(behind):
+        session = behind.session
+        behind.open(project)
+        assert session.training.obstacle is None
+        assert [source.path for source in session.corpus.sources] == [book]
+        assert session.corpus.current.bytes == len(BOOK)
+        assert [len(run) for run in session.runs.all] == [44, 2]
+
+    monkeypatch.chdir(tmp_path)
+    assert at_the_window(monkeypatch, act, [book.name]) == 0
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    at_a_session(qtbot, look)
 
 
 def test_a_name_without_extension_gets_it_with_a_question(behind, book, project):
