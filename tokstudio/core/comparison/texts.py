@@ -126,7 +126,7 @@ def _unit_classes() -> NDArray[np.uint8]:
 
     from tokstudio.core.kernels import documents as kernel
 
-    every = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
+    every = np.r_[:0xD800, 0xE000:0x110000].astype("<u4").tobytes().decode("utf-32-le")
     kinds = np.full(len(every), kernel.IN_WORD, np.uint8)
     for expression, kind in (
         (r"[\x1c-\x1f]", kernel.AT_ENDS),  # white space for Python's `strip`
