@@ -105,20 +105,35 @@ def test_actions_say_why_they_are_grey_and_tokens_of_the_vocabulary_are_forbidde
 
 
 @at_window()
-def test_a_pruned_tokenizer_is_a_new_entry_that_a_project_keeps_and_gets_other_special_tokens(
+def test_a_pruned_tokenizer_is_compared_alone_and_kept_by_a_project_and_gets_other_special_tokens(
     qtbot, tmp_path, window, answers
 ):
-    session, by_id = window.session, window.actions_by_id
+    session, by_id, notices = window.session, window.actions_by_id, []
+    runs, state = session.runs, session.comparison
+    begun(qtbot, window, Settings(260, pattern="gpt2"))
     run = begun(qtbot, window, Settings(270, pattern="gpt2", special_tokens=("<|a|>",)))
+    begun(qtbot, window, Settings(265, pattern="gpt2"))
+    runs.show_curve(run, False)
+    state.show_simple("Bytes", True)
+    runs.activate(run)
     dialog = asked(qtbot, window, "prune_tokenizer", PruneDialog)
     dialog.size_limit.setValue(265)
     qtbot.waitUntil(lambda: dialog.effect is not None)
     qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
     proof = proved(qtbot, window)
     assert proof.verdict.text().startswith("All 9 points hold.")
+    session.jobs.noticed.connect(notices.append)
     qtbot.mouseClick(proof.compare_button, Qt.MouseButton.LeftButton)
     assert window.compare.isVisible()
-    assert [each.name for each in session.runs.all] == [run.name, f"{run.name}, pruned to 265"]
+    assert [each.name for each in state.columns] == ["Run 2", "Run 2, pruned to 265"]
+    assert notices[-1].text == "Compare shows only the tokenizers before and after."
+    assert notices[-1].verb == "Undo"
+    notices[-1].act()
+    assert [each.name for each in state.columns] == ["Run 1", "Run 3", "Run 2, pruned to 265", "Bytes"]
+    by_id["redo"].trigger()
+    assert len(state.columns) == 2
+    quiet(qtbot, window)
+    assert [each.name for each in runs.all] == ["Run 1", "Run 2", "Run 3", "Run 2, pruned to 265"]
     pruned = session.runs.active
     assert pruned.unsaved
     assert by_id["show_proof"].isEnabled()
@@ -130,13 +145,13 @@ def test_a_pruned_tokenizer_is_a_new_entry_that_a_project_keeps_and_gets_other_s
     session.runs.delete(pruned)
     answers.files = [answers.target]
     window.projects.ask_and_open()
-    qtbot.waitUntil(lambda: len(session.runs.all) == 2)
+    qtbot.waitUntil(lambda: len(runs.all) == 4)
     quiet(qtbot, window)
-    again = session.runs.all[1]
+    again = runs.all[3]
     assert again.name == f"{run.name}, pruned to 265"
     assert again.was_changed
     assert again.how_made == f"it was pruned from {run.name}"
-    assert again.origin.trained_on == session.runs.all[0].run.corpus.texts
+    assert set(again.origin.trained_on) == set(runs.all[1].run.corpus.texts)
     assert len(again.origin.trained_on) == 1
     assert np.array_equal(again.tokenizer.merges, before.merges)
     assert again.tokenizer.special_tokens == before.special_tokens
@@ -168,9 +183,7 @@ def test_a_pruned_tokenizer_is_a_new_entry_that_a_project_keeps_and_gets_other_s
 
 
 @at_window()
-def test_a_forbidden_token_leaves_an_extension_alone_and_the_settings_of_a_tokenizer_are_those_of_the_next_training(
-    qtbot, window, answers
-):
+def test_a_forbidden_token_leaves_an_extension_alone_and_reserved_ids_are_filled_by_one(qtbot, window, answers):
     session = window.session
     start = begun(qtbot, window, Settings(262, pattern="gpt2")).tokenizer
     config = TrainingConfig(vocabulary_size=270, pattern="gpt2")
@@ -210,10 +223,10 @@ def test_a_forbidden_token_leaves_an_extension_alone_and_the_settings_of_a_token
     window.actions_by_id["train_like"].trigger()
     assert session.training.settings == replace(trained, vocabulary_size=len(run.tokenizer), max_token_bytes=9)
 
-
-@at_window()
-def test_reserved_ids_are_filled_or_the_proof_is_offered_when_an_extension_has_ended(qtbot, window):
-    session, notices = window.session, []
+    # Reserved ids are filled, or the proof is offered when an extension has ended.
+    session.runs.replace_all([])
+    session.corpus.set_sources(())
+    notices = []
     run = begun(qtbot, window, Settings(270, pattern="gpt2", special_tokens=("<|endoftext|>", "<|reserved_0|>")))
     session.corpus.add_text("und der Hund und die Katze " * 30)
     quiet(qtbot, window)
@@ -225,8 +238,8 @@ def test_reserved_ids_are_filled_or_the_proof_is_offered_when_an_extension_has_e
     assert proof.verdict.text().startswith("All 9 points hold.")
     proof.accept()
     filled = session.runs.active
-    names = [run.name, "Run 2 (Run 1, extended)", "Run 2, reserved ids filled"]
-    assert [each.name for each in session.runs.all] == names
+    names = [each.name for each in session.runs.all]
+    assert names == ["Run 1", "Run 2 (Run 1, extended)", "Run 2, reserved ids filled"]
     assert [*filled.special_tokens] == ["<|endoftext|>"]
     assert filled.vocabulary_size == 272
     assert filled.tokenizer.merge_results[run.tokenizer.merges.shape[0]] == run.special_tokens["<|reserved_0|>"]
@@ -245,31 +258,3 @@ def test_reserved_ids_are_filled_or_the_proof_is_offered_when_an_extension_has_e
     dialog = asked(qtbot, window, "fork_tokenizer", ExtendDialog)
     assert "Merge 4" in dialog.windowTitle()
     dialog.reject()
-
-
-@at_window()
-def test_before_and_after_are_compared_alone_and_the_others_come_back(qtbot, window):
-    session = window.session
-    runs, state = session.runs, session.comparison
-    begun(qtbot, window, Settings(260, pattern="gpt2"))
-    run = begun(qtbot, window, Settings(270, pattern="gpt2"))
-    begun(qtbot, window, Settings(265, pattern="gpt2"))
-    runs.show_curve(run, False)
-    state.show_simple("Bytes", True)
-    runs.activate(run)
-    dialog = asked(qtbot, window, "prune_tokenizer", PruneDialog)
-    dialog.size_limit.setValue(265)
-    qtbot.mouseClick(dialog.apply_button, Qt.MouseButton.LeftButton)
-    proof = proved(qtbot, window)
-    shown = [each.name for each in state.columns]
-    notices = []
-    session.jobs.noticed.connect(notices.append)
-    qtbot.mouseClick(proof.compare_button, Qt.MouseButton.LeftButton)
-    assert [each.name for each in state.columns] == ["Run 2", "Run 2, pruned to 265"]
-    assert notices[-1].text == "Compare shows only the tokenizers before and after."
-    assert notices[-1].verb == "Undo"
-    notices[-1].act()
-    assert [each.name for each in state.columns] == shown == ["Run 1", "Run 3", "Run 2, pruned to 265", "Bytes"]
-    window.actions_by_id["redo"].trigger()
-    assert len(state.columns) == 2
-    quiet(qtbot, window)
