@@ -60,7 +60,7 @@ def spelled(session, ids):
 
 
 @at_window("{book}")
-def test_a_token_is_found_by_its_text_shown_in_every_pane_and_marked_in_the_text_until_it_is_no_target(qtbot, window):
+def test_a_token_is_found_by_its_text_shown_in_every_pane_and_marked_while_it_is_the_target(qtbot, window):
     session = train(qtbot, window, pattern="gpt2")
     window.text.encode.view.setFocus()
     box = find(qtbot, window, "the")
@@ -84,57 +84,7 @@ def test_a_token_is_found_by_its_text_shown_in_every_pane_and_marked_in_the_text
     qtbot.keyClick(box, Qt.Key.Key_Escape)
     assert window.text.encode.view.hasFocus()
 
-    # Marks in the text go with their target.
-    first = session.runs.active
-    session.runs.add_tokenizer(first.tokenizer, "a copy")
-    page = window.text.encode
-    view = page.view
-
-    def mark(merges=44):
-        """Marks the places of a token, the first of which is selected."""
-        session.runs.activate(first)
-        session.view.set_playhead(merges)
-        session.view.set_text(TEXT)
-        qtbot.keyClick(find(qtbot, window, " the"), Qt.Key.Key_Return)
-        qtbot.waitUntil(lambda: len(view.occurrences) > 0)
-        assert view.selection() is not None
-
-    def nothing_is_marked():
-        return len(view.occurrences) == 0 and view.selection() is None and session.view.selection is None
-
-    mark()
-    session.runs.activate(session.runs.all[1])
-    assert nothing_is_marked()
-    mark()
-    box = window.finder.box
-    box.selectAll()
-    qtbot.keyClick(box, Qt.Key.Key_Delete)
-    assert len(view.occurrences) == 0, "the field is empty: nothing says what the marks are of"
-    assert session.view.target is None
-    mark()
-    session.view.set_playhead(1)
-    assert len(view.occurrences) == 0, "the token does not exist yet"
-    mark()
-    session.view.set_text("Bats! " * 10 + "ran.")
-    qtbot.waitUntil(lambda: page.encoded.text == session.view.text)
-    assert nothing_is_marked(), "what was selected is gone"
-    mark()
-    selected = view.selected_text()
-    session.view.set_text(TEXT + "the end")
-    qtbot.waitUntil(lambda: page.encoded.text == session.view.text)
-    assert view.selected_text() == selected, "what is typed behind it leaves it alone"
-    session.view.set_text("x" + TEXT)
-    qtbot.waitUntil(lambda: page.encoded.text == session.view.text)
-    assert view.selection() is None, "it stands elsewhere"
-    mark()
-    window.actions_by_id["delete_run"].trigger()
-    assert session.runs.active is not first
-    assert nothing_is_marked()
-
-
-@at_window("{book}")
-def test_f3_goes_through_the_occurrences_in_the_text_also_of_special_tokens(qtbot, window):
-    session = train(qtbot, window, pattern="gpt2")
+    # F3 goes through the occurrences, also of special tokens.
     box = find(qtbot, window, " the")
     qtbot.keyClick(box, Qt.Key.Key_Return)
     view, ids = window.text.encode.view, window.text.encode.encoded.ids
@@ -178,10 +128,58 @@ def test_f3_goes_through_the_occurrences_in_the_text_also_of_special_tokens(qtbo
     assert box.occurrence.text() == ""
     qtbot.keyClick(box, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: box.occurrence.text() == "0 in text")
+    session = train(qtbot, window, pattern="gpt2")
+
+    # Marks in the text go with their target.
+    first = session.runs.active
+    session.runs.add_tokenizer(first.tokenizer, "a copy")
+    page = window.text.encode
+    view = page.view
+
+    def mark(merges=44):
+        """Marks the places of a token, the first of which is selected."""
+        session.runs.activate(first)
+        session.view.set_playhead(merges)
+        session.view.set_text(TEXT)
+        qtbot.keyClick(find(qtbot, window, " the"), Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: len(view.occurrences) > 0)
+        assert view.selection() is not None
+
+    def nothing_is_marked():
+        return len(view.occurrences) == 0 and view.selection() is None and session.view.selection is None
+
+    mark()
+    session.runs.activate(session.runs.all[-1])
+    assert nothing_is_marked()
+    mark()
+    box = window.finder.box
+    box.selectAll()
+    qtbot.keyClick(box, Qt.Key.Key_Delete)
+    assert len(view.occurrences) == 0, "the field is empty: nothing says what the marks are of"
+    assert session.view.target is None
+    mark()
+    session.view.set_playhead(1)
+    assert len(view.occurrences) == 0, "the token does not exist yet"
+    mark()
+    session.view.set_text("Bats! " * 10 + "ran.")
+    qtbot.waitUntil(lambda: page.encoded.text == session.view.text)
+    assert nothing_is_marked(), "what was selected is gone"
+    mark()
+    selected = view.selected_text()
+    session.view.set_text(TEXT + "the end")
+    qtbot.waitUntil(lambda: page.encoded.text == session.view.text)
+    assert view.selected_text() == selected, "what is typed behind it leaves it alone"
+    session.view.set_text("x" + TEXT)
+    qtbot.waitUntil(lambda: page.encoded.text == session.view.text)
+    assert view.selection() is None, "it stands elsewhere"
+    mark()
+    window.actions_by_id["delete_run"].trigger()
+    assert session.runs.active is not first
+    assert nothing_is_marked()
 
 
 @at_window("{book}")
-def test_a_token_after_the_playhead_has_a_message_and_a_click_brings_the_pane_of_a_token_to_the_front(qtbot, window):
+def test_a_token_after_the_playhead_has_a_message_and_filters_and_panes_that_hide_a_token_give_way(qtbot, window):
     session = train(qtbot, window)
     last = int(session.runs.active.tokenizer.merge_results[-1])
     session.view.set_playhead(2)
@@ -234,9 +232,8 @@ def test_a_token_after_the_playhead_has_a_message_and_a_click_brings_the_pane_of
         assert window.token.isHidden(), (width, height)
         assert window.vocabulary.seen, (width, height)
 
-
-@at_window("{book}")
-def test_filters_that_hide_the_target_are_cleared(qtbot, window):
+    # Filters that hide the target are cleared.
+    window.reset_layout()
     session, pane = train(qtbot, window, 330, min_frequency=None), window.vocabulary
     results = session.runs.active.tokenizer.merge_results.tolist()
     qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)

@@ -49,7 +49,7 @@ def press(qtbot, widget, key) -> None:
 
 
 @at_window(*(f"{{books[{number}]}}" for number in range(6)))
-def test_several_sources_are_chosen_by_mouse_and_keyboard_and_come_back_at_their_places(qtbot, window):
+def test_several_sources_are_chosen_by_mouse_and_keyboard_and_come_back_also_after_training_on_a_sample(qtbot, window):
     quiet(qtbot, window)
     corpus, rows, left = window.session.corpus, window.corpus.source_list, Qt.MouseButton.LeftButton
     control, shift = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -97,6 +97,18 @@ def test_several_sources_are_chosen_by_mouse_and_keyboard_and_come_back_at_their
         assert corpus.sources == before, remove.__name__
         assert corpus.weights == weights
     assert words(window, "redo") == "Redo Remove book1.txt"
+
+    # Training on a sample is one entry.
+    quiet(qtbot, window)
+    window.session.training.set_settings(Settings(300))
+    before = window.session.corpus.sources
+    window.actions_by_id["sample_train_python"].trigger()
+    window.session.training.stop()
+    quiet(qtbot, window)
+    assert words(window, "undo") == "Undo Train on a Sample"
+    window.actions_by_id["undo"].trigger()
+    assert window.session.corpus.sources == before
+    assert window.session.training.settings == Settings(300)
     quiet(qtbot, window)
 
 
@@ -170,26 +182,13 @@ def test_the_division_into_documents_is_one_entry_and_its_text_is_divided_back_a
     assert documents() == 3, "it was removed while it was divided"
 
 
-@at_window("{books[0]}")
-def test_training_on_a_sample_is_one_entry(qtbot, books, window):
-    quiet(qtbot, window)
-    window.session.training.set_settings(Settings(300))
-    before = window.session.corpus.sources
-    window.actions_by_id["sample_train_python"].trigger()
-    window.session.training.stop()
-    quiet(qtbot, window)
-    assert words(window, "undo") == "Undo Train on a Sample"
-    window.actions_by_id["undo"].trigger()
-    assert window.session.corpus.sources == before
-    assert window.session.training.settings == Settings(300)
-    quiet(qtbot, window)
-
-
 # ---- settings
 
 
 @at_window()
-def test_at_the_start_there_is_no_entry_and_typing_in_one_field_is_one_and_in_another_another(qtbot, window):
+def test_typing_in_one_field_is_one_entry_and_in_another_another_and_fields_of_text_have_their_own_undo(
+    qtbot, books, window
+):
     assert (words(window, "undo"), words(window, "redo")) == ("Undo", "Redo")
     assert not window.actions_by_id["undo"].isEnabled()
     keys = {key.toString() for key in window.actions_by_id["redo"].shortcuts()}
@@ -215,6 +214,29 @@ def test_at_the_start_there_is_no_entry_and_typing_in_one_field_is_one_and_in_an
     press(qtbot, window, REDO)
     assert training.settings.vocabulary_size == 432
     assert size.number.value() == 432
+
+    # Fields of text have their own undo, and a field of a number keeps it to itself.
+    window.session.corpus.open_paths(books[:1])
+    trained(qtbot, window)
+    box, edit = window.finder.box, window.text.encode.input
+    for field, text, typed in ((box, box.text, "cat"), (edit, edit.toPlainText, "a cat")):
+        field.setFocus()
+        qtbot.keyClicks(field, typed)
+        for _ in range(2):
+            press(qtbot, field, UNDO)
+            assert text() == ""
+            assert names(window) == ["book0.txt"]
+        press(qtbot, field, REDO)
+        assert text() == typed
+    number = window.configure.size_field.number
+    number.setFocus()
+    press(qtbot, number, UNDO)
+    assert names(window) == ["book0.txt"]
+    number.selectAll()
+    qtbot.keyClicks(number, "77")
+    press(qtbot, number, UNDO)
+    assert names(window) == ["book0.txt"]
+    quiet(qtbot, window)
 
 
 def test_each_field_is_an_entry_unless_taken_back_by_hand_and_the_latest_are_kept(session):
@@ -254,39 +276,12 @@ def test_the_settings_that_a_run_was_trained_with_stay_an_entry(session, make_ru
     assert session.training.settings == Settings(280)
 
 
-# ---- text fields
-
-
-@at_window("{books[0]}")
-def test_fields_of_text_have_their_own_undo_and_a_field_of_a_number_keeps_it_to_itself(qtbot, books, window):
-    trained(qtbot, window)
-    box, edit = window.finder.box, window.text.encode.input
-    for field, text, typed in ((box, box.text, "cat"), (edit, edit.toPlainText, "a cat")):
-        field.setFocus()
-        qtbot.keyClicks(field, typed)
-        for _ in range(2):
-            press(qtbot, field, UNDO)
-            assert text() == ""
-            assert names(window) == ["book0.txt"]
-        press(qtbot, field, REDO)
-        assert text() == typed
-    number = window.configure.size_field.number
-    number.setFocus()
-    press(qtbot, number, UNDO)
-    assert names(window) == ["book0.txt"]
-    number.selectAll()
-    qtbot.keyClicks(number, "77")
-    press(qtbot, number, UNDO)
-    assert names(window) == ["book0.txt"]
-    quiet(qtbot, window)
-
-
 # ---- runs
 
 
 @at_window("{books[0]}")
-def test_a_deleted_run_comes_back_as_it_was_without_a_question_also_one_deleted_in_the_runs_pane(
-    qtbot, books, window, answers
+def test_a_deleted_run_comes_back_as_it_was_and_undo_makes_a_saved_project_unchanged_again(
+    qtbot, tmp_path, window, answers
 ):
     session, table = window.session, window.runs.table
     run = trained(qtbot, window, 280)
@@ -335,6 +330,39 @@ def test_a_deleted_run_comes_back_as_it_was_without_a_question_also_one_deleted_
     assert second.name == "Run 2"
     assert answers.asked == []
 
+    # Continuing a run tells of the new one, and is undone.
+    first = trained(qtbot, window, 270)
+    session.training.set_settings(Settings(1_000_000))
+    told = []
+    session.jobs.noticed.connect(told.append)
+    window.actions_by_id["continue_run"].trigger()
+    assert card.text.text() == "Continue Run started Run 5. Run 4 is still in Tokenizers, unchanged."
+    # The training may be over before the button could be pressed.
+    if told[0].holds():
+        told[0].act()
+    quiet(qtbot, window)
+    assert first in session.runs.all
+    assert len(first) == 270 - 256
+
+    # Undo makes a saved project unchanged again, and opening one forgets what could be undone.
+    session.runs.replace_all([])
+    trained(qtbot, window)
+    answers.target = tmp_path / "mine.tokstudio"
+    window.actions_by_id["save_project"].trigger()
+    quiet(qtbot, window)
+    window.actions_by_id["delete_run"].trigger()
+    assert window.projects.modified
+    window.actions_by_id["undo"].trigger()
+    assert not window.projects.modified
+    assert not window.session.runs.active.unsaved
+    window.actions_by_id["delete_run"].trigger()
+    assert window.session.history.undo_text
+    window.projects.open(answers.target)
+    quiet(qtbot, window)
+    assert len(window.session.runs.all) == 1
+    assert (window.session.history.undo_text, window.session.history.redo_text) == ("", "")
+    assert not window.notices.isVisible()
+
 
 def test_a_run_that_was_not_active_comes_back_so_and_is_let_go_of_with_its_entry(session, make_run, qtbot):
     first, second = make_run(vocabulary_size=280), make_run(vocabulary_size=290)
@@ -366,45 +394,3 @@ def test_a_run_stays_deleted_while_another_trains_and_the_reason_is_told(qtbot, 
     session.history.undo()
     assert session.runs.all[0] is run
     assert session.runs.active is run
-
-
-@at_window("{books[0]}")
-def test_continue_tells_of_the_new_run_and_is_undone(qtbot, books, window):
-    session, card = window.session, window.notices
-    first = trained(qtbot, window, 270)
-    session.training.set_settings(Settings(1_000_000))
-    told = []
-    session.jobs.noticed.connect(told.append)
-    window.actions_by_id["continue_run"].trigger()
-    assert card.text.text() == "Continue Run started Run 2. Run 1 is still in Tokenizers, unchanged."
-    # The training may be over before the button could be pressed.
-    if told[0].holds():
-        told[0].act()
-    quiet(qtbot, window)
-    assert first in session.runs.all
-    assert len(first) == 270 - 256
-
-
-# ---- the whole
-
-
-@at_window("{books[0]}")
-def test_undo_makes_a_saved_project_unchanged_again_and_opening_one_forgets_what_could_be_undone(
-    qtbot, books, tmp_path, window, answers
-):
-    trained(qtbot, window)
-    answers.target = tmp_path / "mine.tokstudio"
-    window.actions_by_id["save_project"].trigger()
-    quiet(qtbot, window)
-    window.actions_by_id["delete_run"].trigger()
-    assert window.projects.modified
-    window.actions_by_id["undo"].trigger()
-    assert not window.projects.modified
-    assert not window.session.runs.active.unsaved
-    window.actions_by_id["delete_run"].trigger()
-    assert window.session.history.undo_text
-    window.projects.open(answers.target)
-    quiet(qtbot, window)
-    assert len(window.session.runs.all) == 1
-    assert (window.session.history.undo_text, window.session.history.redo_text) == ("", "")
-    assert not window.notices.isVisible()
