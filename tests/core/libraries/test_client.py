@@ -7,6 +7,7 @@ import json
 import pickle
 import sys
 import threading
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -247,13 +248,15 @@ def test_without_a_child_process_the_library_runs_here(opened, content, monkeypa
 def test_pre_tokens_are_those_of_the_library(step):
     written = json.loads(step.__getstate__())
     texts = [TEXT, "12345 a", ""]
-    spans = finish(client.pre_tokens_work("mine", written, texts))
+    with closing(client.LibraryProcess()) as process:
+        spans = finish(client.pre_tokens_work(process, "mine", written, texts))
     assert spans == [[span for _, span in step.pre_tokenize_str(text)] for text in texts]
 
 
 def test_a_pre_tokenizer_that_the_library_refuses_is_one_sentence():
-    with pytest.raises(FormatError, match=r"^mine: the tokenizers library cannot use its pre-tokenizer: "):
-        finish(client.pre_tokens_work("mine", {"type": "Mine"}, [TEXT]))
+    said = r"^mine: the tokenizers library cannot use its pre-tokenizer: "
+    with closing(client.LibraryProcess()) as process, pytest.raises(FormatError, match=said):
+        finish(client.pre_tokens_work(process, "mine", {"type": "Mine"}, [TEXT]))
 
 
 def test_its_tokens_are_found_in_lines(opened, monkeypatch):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 from tokstudio.core.base.progress import finish
 from tokstudio.core.lint.lint import RULES
@@ -83,7 +84,8 @@ def found(path, rule, texts=None):
     subject = finish(subject_work(path, texts))
     [chosen] = [one for one in RULES if one.name == rule]
     is_run = subject.tokenizer is not None or not chosen.needs_tokenizer
-    return chosen.findings(finish(chosen.find(subject))) if is_run else []
+    with closing(subject.process):
+        return chosen.findings(finish(chosen.find(subject))) if is_run else []
 
 
 def message(path, rule, texts=None):

@@ -14,9 +14,11 @@ from tests.core.lint.made import END, added, content, folder, split
 from tokstudio import FormatError
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.formats.common.text_readers import LARGEST_VALUE
+from tokstudio.core.libraries.client import torture_text
+from tokstudio.core.lint import subject as subject_module
 from tokstudio.core.lint.findings import LEVELS, LintFinding, has_error, summary, to_csv, to_json, worst_first
 from tokstudio.core.lint.lint import RULES, lint, lint_work
-from tokstudio.core.lint.subject import subject_work
+from tokstudio.core.lint.subject import HARD, subject_work
 
 MANY_FAULTS = {
     "config": {"foo_token": "the", "eos_token": "<|stop|>", "chat_template": "<|im_start|>"},
@@ -25,12 +27,13 @@ MANY_FAULTS = {
 }
 
 
-def test_the_worst_comes_first(tmp_path):
+def test_the_worst_comes_first_and_every_finding_says_what_to_do(tmp_path):
     findings = lint(folder(tmp_path, content(vocabulary=["<|user|>"]), **MANY_FAULTS))
     levels = [finding.level for finding in findings]
     assert levels == sorted(levels, key=list(LEVELS).index)
     assert {"error", "danger", "remark"} == set(levels)
     assert has_error(findings)
+    assert all(finding.message.endswith(".") and finding.advice.endswith(".") for finding in findings)
 
 
 def test_findings_of_one_level_keep_their_order():
@@ -49,12 +52,6 @@ def test_every_rule_has_a_name_of_its_own_and_a_level():
 def test_a_tokenizer_without_fault_has_no_errors_or_dangers(tmp_path):
     place = folder(tmp_path, config={"eos_token": END, "tokenizer_class": "PreTrainedTokenizerFast"})
     assert {finding.level for finding in lint(place)} <= {"remark"}
-
-
-def test_every_finding_says_what_to_do(tmp_path):
-    for finding in lint(folder(tmp_path, content(vocabulary=["<|user|>"]), **MANY_FAULTS)):
-        assert finding.message.endswith(".")
-        assert finding.advice.endswith(".")
 
 
 def test_values_for_json_and_csv(tmp_path):
@@ -116,29 +113,32 @@ class TestBadInput:
         rules = {finding.rule for finding in lint(folder(tmp_path), texts)}
         assert not {"decoding-differs", "unknown-characters"} & rules
 
-    def test_texts_that_are_empty_or_no_utf8(self, tmp_path):
+    def test_texts_may_have_no_name_be_empty_or_no_utf8(self, tmp_path):
         place = folder(tmp_path)
-        assert lint(place, {}) == lint(place, {"a": "", "b": b" \n"}) == lint(place, [])
-        assert lint(place, {"text 1": "cafe\u0301"}) == lint(place, ["cafe\u0301"]) == lint(place, "cafe\u0301")
+        for texts in ({}, {"a": "", "b": b" \n"}, []):
+            subject = finish(subject_work(place, texts))
+            assert (subject.texts, subject.given) == ({HARD: torture_text()}, False)
+        for texts in ({"text 1": "cafe\u0301"}, ["cafe\u0301"], "cafe\u0301", "cafe\u0301".encode()):
+            subject = finish(subject_work(place, texts))
+            assert (subject.texts, subject.given) == ({"text 1": "cafe\u0301"}, True)
         assert not has_error(lint(place, {"a": b"\xff\xfe caf\xe9"}))
 
-    def test_of_a_large_text_lines_from_all_its_parts_are_looked_at(self, tmp_path):
-        lines = [f"line {number} of a text\n" for number in range(400_000)]
-        for text in ("".join(lines), "".join(lines).encode()):
-            subject = finish(subject_work(folder(tmp_path), {"text": text}))
-            [looked_at] = subject.texts.values()
-            assert 4_000_000 < len(looked_at) < 4_300_000
-            assert {line.split()[1][:-5] for line in looked_at.split("\n")[1:-1] if len(line) == 21} >= {"1", "2", "3"}
-            assert set(subject.lines) <= {*lines, *looked_at.splitlines(keepends=True)}
+    @pytest.mark.parametrize("encoded", [bytes, str])
+    def test_of_a_large_text_lines_from_all_its_parts_are_looked_at(self, tmp_path, monkeypatch, encoded):
+        monkeypatch.setattr(subject_module, "MOST_TEXT", 1 << 14)
+        lines = [f"line {number} of a text\n" for number in range(1000, 3000)]
+        text = "".join(lines)
+        subject = finish(subject_work(folder(tmp_path), {"text": text if encoded is str else text.encode()}))
+        [looked_at] = subject.texts.values()
+        assert 14_000 < len(looked_at) < 16_500
+        assert {line[5:7] for line in subject.lines if line in lines} == set(map(str, range(10, 30)))
+        assert set(subject.lines) <= {*lines, *looked_at.splitlines(keepends=True)}
 
-    def test_a_chat_template_of_a_megabyte_beside_all_other_rules(self, tmp_path):
+    def test_a_chat_template_of_a_megabyte_and_values_of_wrong_types(self, tmp_path):
         template = "<|x" * 350_000
         assert len(template) < LARGEST_VALUE
-        assert not has_error(lint(folder(tmp_path, config={"chat_template": template, "eos_token": END})))
-
-    def test_values_of_wrong_types_in_files_that_only_the_rules_read(self, tmp_path):
         beside = {"generation": {"eos_token_id": "x", "pad_token_id": [None]}, "model": {"vocab_size": "many"}}
-        assert not has_error(lint(folder(tmp_path, config={"eos_token": END}, **beside)))
+        assert not has_error(lint(folder(tmp_path, config={"chat_template": template, "eos_token": END}, **beside)))
 
     def test_a_pattern_that_takes_forever_is_a_sentence_or_passed_over(self, tmp_path):
         tokenizer = content(pre_tokenizer=split(r"(a+)+$|(?:[\s\S])"))
@@ -146,6 +146,6 @@ class TestBadInput:
             assert not has_error(lint(folder(tmp_path, tokenizer), {"text": "a" * 40 + "b"}))
 
     def test_thousands_of_special_tokens_are_tried_by_their_kinds(self, tmp_path):
-        tokens = [added(f"<|x{n}|>", 258 + n, normalized=True) for n in range(3000)]
+        tokens = [added(f"<|x{n}|>", 258 + n, normalized=True) for n in range(900)]
         findings = lint(folder(tmp_path, content(specials=tokens, normalizer={"type": "NFKC"})))
         assert "special-from-other-text" in {finding.rule for finding in findings}

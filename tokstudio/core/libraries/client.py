@@ -187,7 +187,7 @@ def check_split_work(
 
 
 def pre_tokens_work(
-    name: str, pre_tokenizer: Mapping[str, Any], texts: Sequence[str]
+    process: LibraryProcess, name: str, pre_tokenizer: Mapping[str, Any], texts: Sequence[str]
 ) -> Work[list[list[tuple[int, int]]]]:
     """Where pre-tokens begin and end in each text, in characters, by the pre-tokenizer of a `tokenizer.json`.
 
@@ -195,7 +195,7 @@ def pre_tokens_work(
         FormatError: Its library refuses it; the message begins with `name`.
     """
     request = PreTokenize("tokenizers", name, pre_tokenizer, [text.encode("utf-8", "replace") for text in texts])
-    spans = [np.frombuffer(part, np.uint32).reshape(-1, 2) for part in (yield from _answer(request, True))]
+    spans = [np.frombuffer(part, np.uint32).reshape(-1, 2) for part in (yield from _asked(process, request))]
     return [[(begin, end) for begin, end in of_text.tolist()] for of_text in spans]
 
 
@@ -230,13 +230,21 @@ class LibraryProcess(ChildProcess):
             raise LibraryEnded(f"{request.name}: {request.title} ended without an answer{why}") from error
 
 
-def _answer(request: SplitTexts | PreTokenize | EncodeByFile, in_child: bool) -> Work[list[bytes]]:
+def _answer(request: SplitTexts | EncodeByFile, in_child: bool) -> Work[list[bytes]]:
     """The answers of the library to one request."""
-    if in_child:
-        with closing(LibraryProcess()) as process:
-            answer = yield from process.parts(request)
-        if answer is not None:
-            return answer
+    if not in_child:
+        return (yield from _answered_here(request))
+    with closing(LibraryProcess()) as process:
+        return (yield from _asked(process, request))
+
+
+def _asked(process: LibraryProcess, request: SplitTexts | PreTokenize | EncodeByFile) -> Work[list[bytes]]:
+    """The answers of a process; of the library in this one, where no process can be started."""
+    answer = yield from process.parts(request)
+    return (yield from _answered_here(request)) if answer is None else answer
+
+
+def _answered_here(request: SplitTexts | PreTokenize | EncodeByFile) -> Work[list[bytes]]:
     parts, total = list[bytes](), len(request.parts if isinstance(request, PreTokenize) else request.texts)
     for part in Answers().answers(request):
         parts.append(part)

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
@@ -50,9 +51,10 @@ def lint_work(
     """Does the same as `lint` in bounded pieces; `name` is the tokenizer's in messages."""
     subject = yield from subject_work(tokenizer, texts, pattern, name)
     findings: list[LintFinding] = []
-    for number, rule in enumerate(RULES):
-        if not rule.needs_tokenizer or subject.tokenizer is not None:
-            work = part_of(rule.find(subject), rule.looks_at, number * _STEPS, _STEPS, len(RULES) * _STEPS)
-            findings += rule.findings((yield from work))
-        yield Progress(rule.looks_at, (number + 1) * _STEPS, len(RULES) * _STEPS)
+    with closing(subject.process):
+        for number, rule in enumerate(RULES):
+            if not rule.needs_tokenizer or subject.tokenizer is not None:
+                work = part_of(rule.find(subject), rule.looks_at, number * _STEPS, _STEPS, len(RULES) * _STEPS)
+                findings += rule.findings((yield from work))
+            yield Progress(rule.looks_at, (number + 1) * _STEPS, len(RULES) * _STEPS)
     return worst_first(findings)

@@ -91,7 +91,7 @@ def never_matching_work(subject: Subject) -> Work[list[Observation]]:
                 continue
             step = {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Removed", "invert": False}
             try:
-                spans = yield from pre_tokens_work(subject.name, step, texts)
+                spans = yield from pre_tokens_work(subject.process, subject.name, step, texts)
             except FormatError:
                 continue
             if all(of_text == [(0, len(text))] for of_text, text in zip(spans, texts, strict=True) if text):
@@ -128,16 +128,12 @@ def _compiles(expression: str) -> bool:
 @lru_cache(maxsize=1)
 def all_characters() -> str:
     """Every assigned character with spaces and line ends between them, in the order of code points."""
-    is_unassigned = unassigned()
-    kept = [
-        chr(code)
-        for code in range(sys.maxunicode + 1)
-        if not is_unassigned[code]
-        and not 0xD800 <= code <= 0xDFFF
-        and not 0xE000 <= code <= 0xF8FF
+    is_kept = ~unassigned()
+    is_kept[0xD800:0xE000] = is_kept[0xE000:0xF900] = False
+    for first, last in _LARGE_BLOCKS:
         # Of the large blocks of like letters, some stand for all.
-        and not (code % 16 and any(first <= code <= last for first, last in _LARGE_BLOCKS))
-    ]
+        is_kept[first : last + 1] &= np.arange(first, last + 1) % 16 == 0
+    kept = list(map(chr, np.flatnonzero(is_kept).tolist()))
     return "\n".join(" ".join(kept[first : first + _LINE]) for first in range(0, len(kept), _LINE))
 
 

@@ -31,7 +31,7 @@ from tokstudio.core.formats.huggingface.reader import opened_work, read_pair
 from tokstudio.core.formats.known_formats import format_of
 from tokstudio.core.formats.loading import load_work, settle_work
 from tokstudio.core.hub.names import name_of
-from tokstudio.core.libraries.client import pre_tokens_work, torture_text
+from tokstudio.core.libraries.client import LibraryProcess, pre_tokens_work, torture_text
 from tokstudio.core.pretokenization.patterns import splitter
 from tokstudio.core.text.utf8 import AnyPath, Text
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
@@ -45,7 +45,9 @@ VOCABULARY, MERGES, SENTENCEPIECE = "vocab.json", "merges.txt", "tokenizer.model
 HARD = "a hard text"
 _OBJECTS = (CONFIG, MAP, ADDED, GENERATION, MODEL)
 _LARGEST = 1 << 26
-_MOST_TEXT, _BLOCKS = 1 << 22, 64  # characters of all texts that are looked at, in so many parts of each
+#: Characters of all texts that are looked at.
+MOST_TEXT = 1 << 22
+_BLOCKS = 64  # parts of each text in which they are
 _MOST_LINES, _LONGEST_LINE = 2000, 1000
 _PAIRS = ("gpt2", "word-ends")  # formats of two files, a vocabulary and merges
 _ROLE = "_token"
@@ -154,6 +156,7 @@ class Subject:
         texts: By name; the hard text where none were given.
         given: Whether the texts were given.
         has_pattern: Whether it is known how text is split.
+        process: Splits texts by a `tokenizer.json`, for all rules.
     """
 
     name: str
@@ -162,6 +165,7 @@ class Subject:
     texts: Mapping[str, str]
     given: bool
     has_pattern: bool = True
+    process: LibraryProcess = field(default_factory=LibraryProcess)
     _lines: list[str] = field(default_factory=list[str])
     _bytes: dict[int, bytes] = field(default_factory=dict[int, bytes])
     _pieces: Tokenizer | FormatError | None = None
@@ -215,7 +219,7 @@ class Subject:
             ConfigError: The pattern does not cover the text.
         """
         if self.pre_tokenizer is not None:
-            return (yield from pre_tokens_work(self.name, self.pre_tokenizer, texts))
+            return (yield from pre_tokens_work(self.process, self.name, self.pre_tokenizer, texts))
         spans: list[list[tuple[int, int]]] = []
         for text in texts:
             pieces = splitter("none" if self.tokenizer is None else self.tokenizer.pattern).split(text)
@@ -304,7 +308,7 @@ def subject_work(
     """
     texts = (texts,) if isinstance(texts, (str, bytes)) else texts or ()
     named = texts if isinstance(texts, Mapping) else {f"text {n}": text for n, text in enumerate(texts, 1)}
-    parts = {key: _sampled(text, _MOST_TEXT // len(named)) for key, text in named.items()}
+    parts = {key: _sampled(text, MOST_TEXT // len(named)) for key, text in named.items()}
     given = any(map(str.strip, parts.values()))
     chosen = parts if given else {HARD: torture_text()}
     if isinstance(tokenizer, Tokenizer):
