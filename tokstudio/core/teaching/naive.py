@@ -313,17 +313,14 @@ class NaiveTrainer:
 
     def __init__(self, words: Words, recipe: Recipe) -> None:
         self._words, self._recipe = words, recipe
+        self.tokens = words.tokens  # the bytes of each
         self._own, self._moved = False, len(words.words)
         self._stale = words.counts.copy() if recipe.old_neighbours == "stale" else None
 
-    @property
-    def tokens(self) -> list[bytes]:
-        """The bytes of each token."""
-        return self._words.tokens
-
     def spell(self, pair: Pair) -> tuple[bytes, bytes]:
         """The bytes of both tokens of a pair."""
-        return self.tokens[pair[0]], self.tokens[pair[1]]
+        tokens = self.tokens
+        return tokens[pair[0]], tokens[pair[1]]
 
     def count(self, pair: tuple[bytes, bytes]) -> int:
         """The count of a pair, given by its bytes; 0 where there is no such pair."""
@@ -360,6 +357,7 @@ class NaiveTrainer:
         """Joins a pair in all words."""
         if not self._own:
             self._words, self._own = self._words.copy(), True
+            self.tokens = self._words.tokens
         words, recipe, made_of = self._words, self._recipe, b"".join(self.spell(pair))
         is_known = recipe.recounts == "same token" and made_of in words.tokens
         new = words.tokens.index(made_of) if is_known else len(words.tokens)
@@ -463,15 +461,15 @@ def _length(trainer: NaiveTrainer, pair: Pair) -> int:
 
 _Key = Callable[[NaiveTrainer, Pair], object]
 _RULES: dict[Ties, tuple[Callable[..., Pair], _Key]] = {
-    "bytes": (max, lambda trainer, pair: trainer.spell(pair)),
-    "smallest": (min, lambda trainer, pair: trainer.spell(pair)),
+    "bytes": (max, NaiveTrainer.spell),
+    "smallest": (min, NaiveTrainer.spell),
     "smallest-mapped": (min, _mapped),
     "smallest-joined": (min, _joined_bytes),
     "smallest-joined-mapped": (min, _joined_mapped),
-    "first-met": (min, lambda trainer, pair: trainer.first_place(pair)),
+    "first-met": (min, NaiveTrainer.first_place),
     "first-counted": (min, lambda trainer, pair: trainer.counts.serial(pair)),
     "first-ever-counted": (min, lambda trainer, pair: trainer.counts.ever(pair)),
-    "last-met": (max, lambda trainer, pair: trainer.first_place(pair)),
+    "last-met": (max, NaiveTrainer.first_place),
     "last-counted": (max, lambda trainer, pair: trainer.counts.serial(pair)),
     "lowest-ids": (min, lambda _, pair: pair),
     "highest-ids": (max, lambda _, pair: pair),
