@@ -22,7 +22,7 @@ from tokstudio.core.project import Project, ProjectRun, recoverable_work
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the workers are forks of one process")
 
-KILLS = 24
+KILLS = 12
 # What the worker has just said when it is killed: a little later it does the next thing.
 MOMENTS = ("begun", "merges", "merges", "saving", "saved", "kept")
 
