@@ -278,9 +278,8 @@ def test_errors_name_the_fault(path, row, change_to, words):
 
 
 _HOSTILE_VALUES = (
-    *("NULL", "''", "'x'", "'日本'", "'a' || char(0) || 'b'", "CAST(x'ffff' AS TEXT)", "x''", "x'ff00'", "zeroblob(9)"),
-    *("1.5", "1e999", "-1e999", "0", "-1", "9223372036854775807", "-9223372036854775807 - 1"),
-    *("CAST({} AS TEXT)", "CAST({} AS BLOB)", "CAST({} AS REAL)", "{} || '日'"),
+    *("NULL", "''", "'a' || char(0) || 'b'", "CAST(x'ffff' AS TEXT)", "x''", "x'ff00'", "1.5", "1e999", "0"),
+    *("9223372036854775807", "-9223372036854775807 - 1", "CAST({} AS TEXT)", "CAST({} AS BLOB)", "{} || '日'"),
 )
 
 
@@ -310,7 +309,7 @@ def test_a_value_of_any_type_in_any_column_is_opened_or_refused_in_one_sentence(
 
 
 def test_a_huge_value_takes_no_memory(path):
-    change(path, "UPDATE run SET name = CAST(zeroblob(100000000) AS TEXT) WHERE number = 1")
+    change(path, "UPDATE run SET name = CAST(zeroblob(68000000) AS TEXT) WHERE number = 1")
     tracemalloc.start()
     try:
         assert refused(path) == "a value in it is too large."
@@ -343,12 +342,12 @@ def test_many_rows_are_refused_before_they_fill_the_memory(path, table):
         "file": "n + 9, 2, '', x''",
         "project": "n, 'null'",
     }[table]
-    numbers = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 200000)"
+    numbers = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 20000)"
     change(path, f"{numbers} INSERT INTO {table} SELECT {row} FROM c")
     tracemalloc.start()
     try:
         assert opened_or_refused(path) is None
-        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:
         tracemalloc.stop()
 

@@ -33,6 +33,7 @@ from tokstudio.core.project import (
     reopen_source_work,
     reopen_tokenizer_work,
     save_work,
+    schema,
     writer,
 )
 from tokstudio.core.project.schema import tables_of
@@ -73,7 +74,7 @@ any_settings = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=any_settings)
 def test_any_configuration_comes_back(tmp_path, values):
     if values.get("unknown_token"):
@@ -427,8 +428,9 @@ def test_a_read_only_folder_is_said(tmp_path):
         tmp_path.chmod(0o700)
 
 
-@pytest.mark.parametrize("state", [{"x": float("nan")}, {"x": [[]] * 20_000}, {"x": ["a" * 2**26]}])
-def test_values_that_could_not_be_read_back_are_not_written(tmp_path, state):
+@pytest.mark.parametrize("state", [{"x": float("nan")}, {"x": [[]] * 20_000}, {"x": ["a" * 2**20]}])
+def test_values_that_could_not_be_read_back_are_not_written(tmp_path, monkeypatch, state):
+    monkeypatch.setattr(schema, "LONGEST", 2**20)
     with pytest.raises(FormatError, match=r"^p\.tokstudio: a setting cannot be saved in a project: [^\n]*\.$"):
         saved(Project(state=state), tmp_path / "p.tokstudio")
     assert names(tmp_path) == []
@@ -436,7 +438,7 @@ def test_values_that_could_not_be_read_back_are_not_written(tmp_path, state):
 
 def test_a_long_text_and_many_special_tokens_with_brackets_can_be_kept(tmp_path):
     many = [f"[unused{number}]" for number in range(20_000)]
-    project = Project(state={"text": "[" * 2**22 + "😀" * 2**18, "specials": list(many)})
+    project = Project(state={"text": "[" * 2**18 + "😀" * 2**12, "specials": list(many)})
     assert opened(saved(project, tmp_path / "p.tokstudio")).state == project.state
 
 

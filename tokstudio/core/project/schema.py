@@ -127,8 +127,8 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 
 LONGEST = 1 << 26
 # A long string takes no more memory than it has characters; a list of short strings takes ten times as much.
-_LONGEST_STRUCTURE = 1 << 24
-_LONGEST_BETWEEN_STRINGS = 1 << 20  # of a value that is longer
+LONGEST_STRUCTURE = 1 << 24
+LONGEST_BETWEEN_STRINGS = 1 << 20  # of a value that is longer
 _MOST_PARTS = 10_000
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
@@ -153,7 +153,7 @@ def from_json(text: str) -> Json:
 
 def _check_size(text: str) -> None:
     if len(text) > LONGEST or (
-        len(text) > _LONGEST_STRUCTURE and len(_STRING.sub("", text)) > _LONGEST_BETWEEN_STRINGS
+        len(text) > LONGEST_STRUCTURE and len(_STRING.sub("", text)) > LONGEST_BETWEEN_STRINGS
     ):
         raise ValueError(f"it is too long: {len(text):,} characters")
     if not text.startswith('"') and _brackets(text) > _MOST_PARTS and _brackets(_STRING.sub("", text)) > _MOST_PARTS:
