@@ -29,7 +29,7 @@ from tokstudio.core.model.algorithms import Picky
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer import encoder
 
-some = settings(max_examples=12)  # with each tokenizer
+some = settings(max_examples=8)  # with each tokenizer
 
 TEXT = "the cat\nand the dog\n\n  naïve 日本本日本 aaaa abc\nbed <s> e\u0301e\u0301 \t abcabc \xff\n" * 5
 COLUMNS = ("uses", "range", "top_part", "top_share", "bunched", "dp", "dp_norm")
@@ -78,8 +78,8 @@ TOKENIZERS = (
     *CASES,
 )
 
-#: By how a token tells its place: it crosses lines, is unknown, is in changed text, is a character, is removed.
-KINDS = ("none", "characters, none, without lines", "prepared", "code points", "picky")
+#: By how a token tells its place: it crosses lines, is unknown, is in changed text, is a word, is removed.
+KINDS = ("none", "characters, none, without lines", "prepared", "words", "picky")
 
 lines = st.lists(st.sampled_from(TEXT.splitlines(keepends=True)), max_size=12).map("".join).map(str.encode)
 few = st.lists(st.one_of(document, lines, lines), max_size=6)

@@ -63,7 +63,7 @@ def lives_in(tokenizer, corpus, marked) -> set[int]:
 
 # Where the tokens of each kind of tokenizer are is held in `test_dispersion`.
 @pytest.mark.parametrize("name", KINDS)
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(texts=corpora)
 @example(texts=([b"the cat"] * 10, []))  # nine of ten, which is just enough
 @example(texts=(["".join(f"the cat\nand {number} dog\n" for number in range(20)).encode()], []))

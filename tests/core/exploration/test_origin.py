@@ -23,7 +23,7 @@ from tokstudio.core.analysis.encoding_steps import steps_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
 
-some = settings(max_examples=12)  # with each tokenizer
+some = settings(max_examples=8)  # with each tokenizer
 MERGED = [name for name in TOKENIZERS if name not in ("bytes", "code points", "words", "picky")]
 
 

@@ -14,7 +14,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokstudio import ConfigError, Corpus, explore
+from tokstudio import ConfigError, Corpus
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
@@ -70,7 +70,7 @@ STRANGE = "aAßẞsSſﬁfFiIİıkK\u212aΣσς\u0301_ -é日\n１ᾳ\u1fb3"
 LETTERS = st.text(st.sampled_from(STRANGE), max_size=12)
 
 
-@settings(max_examples=100)  # folding, words and pieces meet in many ways
+@settings(max_examples=60)  # folding, words and pieces meet in many ways
 @given(
     st.lists(LETTERS, max_size=6),
     st.text(st.sampled_from(STRANGE), min_size=1, max_size=3),
@@ -110,11 +110,12 @@ def test_long_texts_are_found_in_blocks_as_elsewhere():
 
 def test_the_foldings_are_those_of_python_and_words_those_of_unicode():
     folded, longer = foldings()
-    for code in (*range(0xD800), *range(0xE000, 0x20000), 0x2A6DF, 0x10FFFF):
-        value = int(folded[code])
+    values = folded[:0x20000].tolist()
+    for code in (*range(0xD800), *range(0xE000, 0x20000)):
+        value = values[code]
         codes = [value] if value >= 0 else [each for each in longer[~value].tolist() if each]
         assert "".join(map(chr, codes)) == chr(code).casefold()
-    assert all(chr(code).casefold() == chr(code) for code in range(0x20000, 0x110000) if not 0xD800 <= code < 0xE000)
+    assert folded[0x20000:].tolist() == list(range(0x20000, 0x110000))
     words = word_characters()
     assert [words[ord(character)] for character in "aß日1_\u0301"] == [True] * 6
     assert not any(words[ord(character)] for character in " -.'\n\u200d")
@@ -518,8 +519,15 @@ def test_the_hit_at_a_place_of_a_source():
     assert [made.span(row) for row in range(3)] == [(0, 0, 1, 2), (0, 0, 3, 4), (1, 0, 0, 1)]
 
 
-def test_an_expression_without_end_is_refused():
-    corpus = Corpus.from_text("a line of some forty bytes, all in all.")
-    # On a slow computer its time is up before its memory.
-    with pytest.raises(ConfigError, match=r"needs too much memory|takes more than 2 seconds"):
-        explore(corpus).search(regex="(?R)")
+def test_an_expression_without_end_is_refused(monkeypatch):
+    class Endless:
+        def finditer(self, *_, **__):
+            raise MemoryError
+
+    monkeypatch.setattr(finders, "SECONDS_OF_A_MATCH", 0.02)
+    corpus, finder = Corpus.from_text("a line of some forty bytes, all in all."), RegexFinder("(?R)")
+    with pytest.raises(ConfigError, match=r"takes more than .* seconds"):
+        finish(Search(corpus, finder).find_work())
+    finder._pattern = Endless()
+    with pytest.raises(ConfigError, match="needs too much memory"):
+        finish(Search(corpus, finder).find_work())

@@ -86,12 +86,12 @@ def test_documents_or_pre_tokens_are_sequences(texts, chosen, pattern, data):
         assert places(corpus, tokenizer, token) == standing.get(token, [])
 
 
-@pytest.mark.parametrize("pattern", ["none", "gpt2", "cl100k", "llama3", "o200k", r"\s?\w+|\W"])
+@pytest.mark.parametrize("pattern", ["none", "gpt2", "o200k", r"\s?\w+|\W"])
 def test_the_number_of_occurrences_equals_the_counts_of_the_run(pattern, monkeypatch):
     """Encoded bit by bit, from places in the middle of one document."""
     small_pieces(monkeypatch, part=1 << 7, block=1 << 9, long=1 << 11, margin=1 << 9)
     lines = (
-        f"{n % 37} It's {n * n % 101} of\n\n  many,  {'日本é😀' * (n % 3)}!{' ' * (n % 5)}\r\n" for n in range(300)
+        f"{n % 37} It's {n * n % 101} of\n\n  many,  {'日本é😀' * (n % 3)}!{' ' * (n % 5)}\r\n" for n in range(150)
     )
     text = "".join(lines) + "日" * 60 + "end  "
     corpus = Corpus.from_text(text)
@@ -319,9 +319,9 @@ def test_hits_are_those_in_the_ids_of_each_document(texts, pattern, prepared, bl
 
 
 def test_tokens_in_a_row_are_found_across_the_parts_of_a_long_document(monkeypatch):
-    corpus = Corpus.from_text("one two one two one, one two\n" * 200)
+    corpus = Corpus.from_text("one two one two one, one two\n" * 60)
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=270, pattern="gpt2"))
-    whole = tokenizer.encode("one two one two one, one two\n" * 200)
+    whole = tokenizer.encode("one two one two one, one two\n" * 60)
     for size in (1, 2, 3, 7, 30):
         wanted = whole[5 : 5 + size]
         expected_hits = expected_rows(corpus, tokenizer, wanted)
