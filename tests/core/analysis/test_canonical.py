@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.formats.trained import trained
@@ -45,7 +45,6 @@ ADDED = TOKENIZER.changed(
 )
 
 
-@settings(max_examples=30)
 @given(st.text("abc 1日<", max_size=7), st.sampled_from([TOKENIZER, ADDED]))
 def test_of_all_encodings_of_a_text_one_is_canonical(text, tokenizer):
     every = sequences(tokenizer, text.encode())
@@ -118,10 +117,9 @@ def test_very_many_encodings_are_a_power_of_ten_and_a_long_text_is_not_counted()
 
 def test_plain_merging_is_canonical_where_each_two_tokens_are():
     plain = trained("abab abc abcab cab" * 9, 14)
-    some = range(97, 100)
-    tokens = [*some, *plain.merge_results.tolist()]
+    tokens = [*range(97, 100), *plain.merge_results[:3].tolist()]
     pairs = {pair: checked(plain, pair).verdict == "canonical" for pair in product(tokens, repeat=2)}
-    for ids in product(tokens[:6], repeat=3):
+    for ids in product(tokens, repeat=3):
         alone = pairs[ids[0], ids[1]] and pairs[ids[1], ids[2]]
         assert (checked(plain, ids).verdict == "canonical") == alone
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import encode_slowly, named_pattern, pre_tokens, replace
@@ -75,7 +75,6 @@ def assert_steps(steps, text):
         before = pre_token, step.merge, step.start
 
 
-@settings(max_examples=30)
 @given(tokenizers(), runs_of_ab, st.data())
 def test_the_steps_are_those_of_the_slow_loop(tokenizer, text, data):
     merges = data.draw(st.integers(0, len(tokenizer.merges)))
@@ -92,7 +91,6 @@ def test_the_steps_are_those_of_the_slow_loop(tokenizer, text, data):
         assert ids(steps, last) == slow
 
 
-@settings(max_examples=30)
 @given(documents, settings_of_runs, document, st.sampled_from(["none", "gpt2", "cl100k"]), st.data())
 def test_a_trained_tokenizer(texts, chosen, text, pattern, data):
     tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen, pattern=pattern))
@@ -293,7 +291,6 @@ def text_stands(steps, number, start, stop):
     return at < len(state) and (state.starts[at], state.stops[at]) == (start, stop)
 
 
-@settings(max_examples=30)
 @given(documents, settings_of_runs, document, st.sampled_from(["none", "gpt2"]), st.data())
 def test_every_explanation_agrees_with_the_states(texts, chosen, text, pattern, data):
     tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen, pattern=pattern))
@@ -304,7 +301,6 @@ def test_every_explanation_agrees_with_the_states(texts, chosen, text, pattern, 
         assert_true(steps, start, data.draw(st.integers(start + 1, min(len(text), start + 9))))
 
 
-@settings(max_examples=30)
 @given(tokenizers(), runs_of_ab, st.data())
 def test_every_explanation_of_whole_tokens_agrees_with_the_states(tokenizer, text, data):
     steps = stepped(tokenizer, text, data.draw(st.integers(0, len(tokenizer.merges))))
@@ -504,7 +500,6 @@ def ids_of(rounds, number):
     return rounds.state(number).ids.tolist()
 
 
-@settings(max_examples=30)
 @given(tokenizers(), runs_of_ab)
 def test_each_round_equals_one_pass_of_the_slow_loop(tokenizer, text):
     rounds = Rounds(stepped(tokenizer, text))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.comparison.lines import numbered_lines
@@ -49,7 +49,6 @@ def pairs(tokenizer):
     return [(tokenizer.tokens[left], tokenizer.tokens[right]) for left, right in tokenizer.merges.tolist()]
 
 
-@settings(max_examples=30)
 @given(made, made)
 def test_ids_and_tokens_are_those_of_a_simple_count(a, b):
     found, (here, there) = diff(a, b), (named(a), named(b))
@@ -84,7 +83,6 @@ def longest_common(first, second):
     return int(table[-1, -1])
 
 
-@settings(max_examples=30)
 @given(made, made)
 def test_merges_in_another_order_are_the_fewest_that_have_to_move(a, b):
     common = len(set(pairs(a)) & set(pairs(b)))
@@ -106,7 +104,6 @@ def test_nothing_differs_from_itself_or_from_its_file(tmp_path, tokenizer):
 lines_of_text = st.lists(st.text("ab 12\n日é", max_size=12) | st.sampled_from(["abab", "1234567", " bbb"]), max_size=6)
 
 
-@settings(max_examples=30)
 @given(lines_of_text, st.sampled_from(["gpt2", "cl100k", "none"]))
 def test_lines_that_change_are_those_of_encoding_each_alone(texts, pattern):
     a, b = trained("abab 1234567 bbb" * 3, 12, pattern="gpt2"), trained("abab 1234567 bbb" * 3, 9, pattern=pattern)

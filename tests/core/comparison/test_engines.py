@@ -14,7 +14,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.comparison.lines import lines_of
@@ -90,7 +90,6 @@ def test_libraries_agree_on_a_tokenizer_like_gpt_2_and_others_say_why_not():
     assert "All ids are equal" in "\n".join(table.lines())
 
 
-@settings(max_examples=30)
 @given(st.lists(st.text("a \n\r😀", max_size=12).map(str.encode) | st.binary(max_size=8), max_size=4))
 def test_lines_are_those_of_a_simple_split(documents):
     notes: list[str] = []

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tokstudio import ConfigError, Corpus, CorpusError, TrainingConfig, how_much_text, train
@@ -40,7 +40,6 @@ def texts_in(sources) -> list[bytes]:
     return found
 
 
-@settings(max_examples=30)
 @given(
     st.lists(st.lists(st.text("ab\n", max_size=30), min_size=1, max_size=20), min_size=1, max_size=3),
     st.integers(0, 5),

@@ -14,8 +14,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.preparation import Preparation
-from tokstudio.core.project import Project, ProjectRun, keep_changed_work, reopen_tokenizer_work, save_work
-from tokstudio.core.project import schema
+from tokstudio.core.project import Project, ProjectRun, keep_changed_work, reopen_tokenizer_work, save_work, schema
 from tokstudio.core.project.schema import from_json, to_json
 from tokstudio.core.project.whole_tokenizer import tokenizer_of, tokenizer_values
 from tokstudio.core.surgery.embedding_map import embedding_map

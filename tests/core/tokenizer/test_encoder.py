@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import encode_slowly, named_pattern, pieces
@@ -47,7 +47,6 @@ def trained(*texts, size=300):
     return train(Corpus.from_texts(texts), TrainingConfig(vocabulary_size=size))
 
 
-@settings(max_examples=30)
 @given(tokenizers(), st.one_of(encodable, runs_of_ab))
 def test_encoding_applies_the_merges_in_the_order_of_their_ranks(tokenizer, text):
     expected = encode_slowly(
@@ -58,7 +57,6 @@ def test_encoding_applies_the_merges_in_the_order_of_their_ranks(tokenizer, text
     assert tokenizer.decode_bytes(ids) == text
 
 
-@settings(max_examples=30)
 @given(documents, settings_of_runs, encodable)
 def test_a_trained_tokenizer_encodes_as_the_slow_loop_does(texts, chosen, text):
     tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen))
@@ -66,7 +64,6 @@ def test_a_trained_tokenizer_encodes_as_the_slow_loop_does(texts, chosen, text):
         assert tokenizer.encode(one) == encode_slowly(one, tokenizer.merges.tolist())
 
 
-@settings(max_examples=30)
 @given(documents, st.data())
 def test_at_equals_the_run_trained_to_as_many_merges(texts, data):
     corpus = Corpus.from_texts(texts)
@@ -81,7 +78,6 @@ def test_at_equals_the_run_trained_to_as_many_merges(texts, data):
         assert earlier.tokens == shorter.tokens
 
 
-@settings(max_examples=30)
 @given(tokenizers(), st.one_of(encodable, runs_of_ab), st.data())
 def test_at_encodes_with_the_first_merges_only_and_compact_closes_the_gaps(tokenizer, text, data):
     merges = data.draw(st.integers(0, len(tokenizer.merges)))
@@ -95,7 +91,6 @@ def test_at_encodes_with_the_first_merges_only_and_compact_closes_the_gaps(token
     assert [compact.tokens[i] for i in compact.encode(text)] == [earlier.tokens[i] for i in earlier.encode(text)]
 
 
-@settings(max_examples=30)
 @given(tokenizers())
 def test_a_node_of_the_trie_says_which_of_the_tokens_behind_it_is_made_first(tokenizer):
     table = MergeTable(tokenizer.merges, tokenizer.merge_results)
@@ -199,7 +194,6 @@ def test_words_are_told_apart_by_their_length_and_by_every_byte():
 
 
 class TestTexts:
-    @settings(max_examples=30)
     @given(st.text())
     def test_every_text_comes_back(self, text):
         tokenizer = trained("a text, a tale é😀")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tokenizers
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
@@ -154,7 +154,6 @@ def test_a_space_that_is_added_is_where_the_character_after_it_is(opened, name, 
 
 
 @pytest.mark.parametrize("name", MADE)
-@settings(max_examples=30)
 @given(
     texts=st.one_of(one_text, st.lists(one_text, min_size=1, max_size=4)), arguments=ARGUMENTS, most=st.integers(0, 9)
 )
@@ -259,7 +258,6 @@ def test_what_is_no_text_and_what_is_not_known_is_refused(opened):
 # --- Offsets ----------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
 @given(st.one_of(one_text, st.binary(max_size=12)))
 def test_offsets_cover_the_text_in_bytes_and_characters(text):
     tokenizer = trained()

@@ -141,8 +141,9 @@ class TestOurOwnInTiktoken:
         assert trained(pattern).encode(text) == by_tiktoken(in_tiktoken(pattern), text)
 
     def test_every_character_there_is(self):
-        # Planes 4 to 13 hold no characters: their edges speak for them.
-        codes = [code for code in range(0x110000) if not 0x40400 <= code < 0xDFC00 and not 0xD800 <= code < 0xE000]
+        # Planes 4 to 13 hold no characters, 15 and 16 those for private use: their edges speak for them.
+        like = (range(0xD800, 0xE000), range(0x40400, 0xDFC00), range(0xE0400, 0xEFC00), range(0xF0400, 0x10FC00))
+        codes = sorted({*range(0x110000)}.difference(*like))
         text = "".join(chr(code) + "a 1" for code in codes)
         expected = in_tiktoken("o200k").encode_to_numpy(text, disallowed_special=())
         assert (trained("o200k").encode_array(text) == expected).all()
@@ -155,9 +156,7 @@ class TestOurOwnInTiktoken:
         assert trained(pattern).decode_bytes(expected) == data
 
     @pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k"])
-    @pytest.mark.parametrize(
-        "text", ["a" * 1_000_000, " " * 100_000, "\n" * 100_000, "ab1!\t" * 50_000, "雨" * 100_000]
-    )
+    @pytest.mark.parametrize("text", ["a" * 300_000, " " * 100_000, "\n" * 100_000, "ab1!\t" * 50_000, "雨" * 100_000])
     def test_long_runs(self, pattern, text):
         assert trained(pattern).encode(text) == by_tiktoken(in_tiktoken(pattern), text)
 
@@ -199,17 +198,17 @@ class TestOpenAI:
         ]
         assert len(ours) == len(theirs.token_byte_values()) + len(OPENAI[name])
 
-    def test_hard_texts_and_a_megabyte_of_real_text(self, shared, name):
+    def test_hard_texts_and_some_real_text(self, shared, name):
         ours, theirs = openai(name, shared / "tokenizers")
-        for text in (*HARD, "a" * 300_000, "abcde" * 60_000):
+        for text in (*HARD, "a" * 100_000, "abcde" * 20_000):
             assert ours.encode(text) == by_tiktoken(theirs, text)
         data = spoiled(MANY_SCRIPTS)
         assert ours.encode(data) == piece_by_piece(theirs, expression(name), data)
         with lzma.open(shared / "corpora" / "mixed_10mb.txt.xz") as file:
-            text = file.read(1_000_000).decode("utf-8", "ignore")
+            text = file.read(400_000).decode("utf-8", "ignore")
         assert ours.encode_array(text).tolist() == by_tiktoken(theirs, text)
         for file in sorted((shared / "corpora" / "help").glob("*.txt")):  # a manual in seven languages
-            text = file.read_text(encoding="utf-8")[:100_000]
+            text = file.read_text(encoding="utf-8")[:40_000]
             assert ours.encode(text) == by_tiktoken(theirs, text), file.name
 
     def test_special_tokens_in_text(self, shared, name):

@@ -44,7 +44,6 @@ def by_arrays(tokenizer, text, allowed=()):
 
 
 @pytest.mark.parametrize("pattern", NAMES)
-@settings(max_examples=30)
 @given(text=st.one_of(texts, st.binary(max_size=300)))
 def test_a_short_text_has_the_ids_that_it_has_among_arrays(pattern, text):
     tokenizer = TRAINED[pattern]
@@ -54,7 +53,6 @@ def test_a_short_text_has_the_ids_that_it_has_among_arrays(pattern, text):
     assert tokenizer.encode(text, "all") == by_arrays(tokenizer, text, "all")
 
 
-@settings(max_examples=30)
 @given(some=st.lists(texts, min_size=1, max_size=6))
 def test_known_words_are_forgotten_when_there_are_too_many(some):
     with pytest.MonkeyPatch.context() as patch:
@@ -121,7 +119,6 @@ def by_plain_python(tokenizer, text):
 
 
 @pytest.mark.parametrize("pattern", [*NAMES, OWN.pattern])
-@settings(max_examples=30)
 @given(text=st.one_of(texts, st.text(max_size=99)), merges=st.integers(0, 73))
 def test_a_little_text_has_the_ids_that_the_loops_give(pattern, text, merges):
     tokenizer = OWN if pattern not in NAMES else TRAINED[pattern]
@@ -130,7 +127,7 @@ def test_a_little_text_has_the_ids_that_the_loops_give(pattern, text, merges):
         assert by_plain_python(tokenizer, text) == by_arrays(tokenizer, text)
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(st.data())
 def test_a_little_text_has_the_tokens_of_merging_by_any_merges(data):
     merges, results = data.draw(merge_lists())
@@ -186,12 +183,14 @@ assert tokenizer.encode("he's größer <|end|>")[:3] == [256, 39, 115]
 assert tokenizer.encode_array(b"the").tolist() == [116, 256]
 assert tokenizer.decode([116, 256]) == "the"
 assert "numba" not in sys.modules
-assert tokenizer.encode("he<|end|>", "all") == [256, 300]
-assert "numba" in sys.modules
-assert tokenizer.encode("the") == [116, 256]
+sys.modules["numba"] = None  # who imports it now fails
+try:
+    tokenizer.encode("he<|end|>", "all")
+except ImportError:
+    print("asks for the compiler")
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stdout) == (0, "asks for the compiler\n"), done.stderr
 
 
 # --- Long texts, encoded by longest matches: the same tokens as by merging --------------------------------------------
@@ -210,7 +209,7 @@ def merge_lists(draw):
     return np.array(merges, np.int32), np.array(ids, np.int32)
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(merge_lists(), st.lists(st.sampled_from(LETTERS), min_size=1, max_size=40).map(bytes), st.data())
 def test_a_text_has_the_tokens_of_merging(made, text, data):
     merges, results = made
@@ -222,7 +221,7 @@ def test_a_text_has_the_tokens_of_merging(made, text, data):
     assert tokenizer.at(limit).encode(text) == encode_slowly(text, merges[:limit].tolist(), results.tolist())
 
 
-@settings(max_examples=120)
+@settings(max_examples=80)
 @given(
     merge_lists(),
     st.lists(st.sampled_from(LETTERS), min_size=1, max_size=9).map(bytes),

@@ -130,22 +130,23 @@ def test_values_have_a_view_in_notebooks_in_which_nothing_of_a_text_is_markup():
 # --- In other processes, and over batches -----------------------------------------------------------------------------
 
 
-def encoded(given: tuple[Tokenizer, list[str]]) -> tuple[list[list[int]], list[str], bool]:
-    tokenizer, texts = given
-    batch = tokenizer.encode_batch(texts)
-    return batch.ids.tolist(), tokenizer.decode_batch(batch), tokenizer == pickle.loads(pickle.dumps(tokenizer))
-
-
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_a_tokenizer_works_in_a_pool_of_processes_after_it_was_used(method):
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip("this system has no such processes")
     tokenizer, texts = trained(), [*TEXT.split(" "), TEXT]
-    wanted = encoded((tokenizer, texts))
+    wanted = tokenizer.encode_batch(texts)
     with ProcessPoolExecutor(1, multiprocessing.get_context(method)) as pool:
-        assert pool.submit(encoded, (tokenizer, texts)).result() == wanted
-        assert [*pool.map(encoded, [(tokenizer, texts[:3]), (tokenizer, [])])][1] == ([], [], True)
+        # Methods of the class, for which the process imports nothing of the tests.
+        batch = pool.submit(Tokenizer.encode_batch, tokenizer, texts).result()
+        assert batch.ids == wanted.ids
+        assert pool.submit(Tokenizer.decode_batch, tokenizer, batch).result() == texts
+        assert pool.submit(Tokenizer.at, tokenizer, 20).result() == tokenizer.at(20)
+        assert [each.ids.tolist() for each in pool.map(Tokenizer.encode_batch, [tokenizer] * 2, [texts[:1], []])] == [
+            [tokenizer.encode(texts[0])],
+            [],
+        ]
 
 
 def test_a_map_over_batches_gives_the_columns_of_one_call():

@@ -103,8 +103,8 @@ def test_sample_texts_are_found():
 
 
 def test_any_number_of_threads_gives_the_same(tokenizer, plain):
-    assert all(infer_mixture(tokenizer, LANGUAGES, threads=threads) == plain for threads in (1, 4))
-    without = without_intervals(tokenizer, LANGUAGES)
+    assert infer_mixture(tokenizer, LANGUAGES, threads=4) == plain
+    without = infer_mixture(tokenizer, LANGUAGES, threads=1, intervals=False)
     assert [share.share for share in without.shares] == [share.share for share in plain.shares]
     assert {share.low for share in without.shares} == {None}
 
@@ -158,11 +158,11 @@ def test_entries_of_a_corpus_are_candidates_without_their_weights(tokenizer):
     assert [share.share for share in found.shares] == pytest.approx(TRUE, abs=0.01)
 
 
-def test_sixty_four_candidates_and_one_of_ten_kilobytes():
-    texts = {str(n): language("abcdefghijklmnopqrst"[n % 12 : n % 12 + 7], n, 10_000) for n in range(64)}
-    corpus = mixed([texts["5"], texts["33"]], (0.6, 0.4))
+def test_thirty_candidates_of_ten_kilobytes():
+    texts = {str(n): language("abcdefghijklmnopqrst"[n % 12 : n % 12 + 7], n, 10_000) for n in range(30)}
+    corpus = mixed([texts["5"], texts["23"]], (0.6, 0.4))
     found = without_intervals(train(corpus, CONFIG), texts)
-    assert [share.share for share in found.shares if share.name in ("5", "33")] == pytest.approx([0.6, 0.4], abs=0.02)
+    assert [share.share for share in found.shares if share.name in ("5", "23")] == pytest.approx([0.6, 0.4], abs=0.02)
 
 
 def refusal(tokenizer: Tokenizer, candidates, **more) -> str:
@@ -196,12 +196,12 @@ def test_tokenizers_whose_order_tells_nothing_are_refused(tokenizer):
 
     assert "counts, and this tokenizer has 49" in refusal(tokenizer.at(49), LANGUAGES)
     assert "this tokenizer has 0" in refusal(tokenizer.at(0), LANGUAGES)
-    assert "Parity-aware BPE merges other pairs" in refusal(trained(ParityAware()), LANGUAGES)
-    assert "Parity-aware BPE merges" in refusal(add_specials(trained(ParityAware()), ["<s>"]), LANGUAGES)
-    further = extend(trained(WholeCharacters()), corpus, TrainingConfig(vocabulary_size=600, pattern="gpt2"))
+    assert "Parity-aware BPE merges other pairs" in refusal(parity := trained(ParityAware()), LANGUAGES)
+    assert "Parity-aware BPE merges" in refusal(add_specials(parity, ["<s>"]), LANGUAGES)
+    further = extend(whole := trained(WholeCharacters()), corpus, TrainingConfig(vocabulary_size=600, pattern="gpt2"))
     assert "BPE of whole characters merges" in refusal(further.at(100), LANGUAGES)
     assert without_intervals(add_specials(tokenizer, ["<s>"]), LANGUAGES).merges == 300
-    assert "BPE of whole characters merges other pairs" in refusal(trained(WholeCharacters()), LANGUAGES)
+    assert "BPE of whole characters merges other pairs" in refusal(whole, LANGUAGES)
     assert "Picky BPE" in refusal(train(corpus, TrainingConfig(vocabulary_size=400, algorithm=Picky())), LANGUAGES)
     assert "this tokenizer has 30" in refusal(trained(SuperBPE(transition=286)), LANGUAGES)
     assert "were removed" in refusal(prune(tokenizer, tokens=[300]).tokenizer, LANGUAGES)
@@ -243,9 +243,10 @@ def test_merges_of_later_tokens_are_applied_but_tell_nothing(tokenizer):
 
 
 def test_it_can_be_ended_between_any_two_of_its_steps(tokenizer):
-    phases = dict.fromkeys(progress.phase for progress in infer_mixture_work(tokenizer, LANGUAGES))
+    texts = {name: text[:8_000] for name, text in LANGUAGES.items()}
+    phases = dict.fromkeys(progress.phase for progress in infer_mixture_work(tokenizer, texts))
     assert {"solving", "leaving tenths out"} <= phases.keys()
     for phase in phases:
-        work = infer_mixture_work(tokenizer, LANGUAGES, threads=2)
+        work = infer_mixture_work(tokenizer, texts, threads=2)
         assert any(progress.phase == phase for progress in work)
         work.close()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import highspy
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.analysis.infer_mixture.test_pair_counts import recounted
@@ -59,7 +59,6 @@ def programmes(draw):
     return words, merges, [base + number for number in range(len(merges))], np.array(times)
 
 
-@settings(max_examples=30)
 @given(programmes(), st.sampled_from([1, 2, 100]))
 def test_the_solution_is_that_of_all_rows(case, rows):
     words, merges, results, times = case
