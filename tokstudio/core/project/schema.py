@@ -152,9 +152,7 @@ def from_json(text: str) -> Json:
 
 
 def _check_size(text: str) -> None:
-    if len(text) > LONGEST or (
-        len(text) > LONGEST_STRUCTURE and len(_STRING.sub("", text)) > LONGEST_BETWEEN_STRINGS
-    ):
+    if len(text) > LONGEST or (len(text) > LONGEST_STRUCTURE and len(_STRING.sub("", text)) > LONGEST_BETWEEN_STRINGS):
         raise ValueError(f"it is too long: {len(text):,} characters")
     if not text.startswith('"') and _brackets(text) > _MOST_PARTS and _brackets(_STRING.sub("", text)) > _MOST_PARTS:
         raise ValueError(f"it has more than {_MOST_PARTS:,} parts")
