@@ -18,6 +18,7 @@ from tests.core.corpus.readers.written import (
     COMPRESSIONS,
     DOCUMENTS,
     FORMATS,
+    FORMATS_PACKED,
     LANGUAGES,
     json_lines,
     of_parquet,
@@ -40,8 +41,7 @@ any_text = st.text(st.characters(exclude_categories=["Cs"]))
 same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("compression", ["", *COMPRESSIONS])
+@pytest.mark.parametrize(("name", "compression"), FORMATS_PACKED)
 def test_documents_are_equal_in_every_format_and_compression(write, name, compression):
     data = FORMATS[name](DOCUMENTS)
     corpus = Corpus.from_files(write(name + compression, COMPRESSIONS[compression](data) if compression else data))

@@ -3,10 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
-import lzma
 import random
 import re
 import tarfile
@@ -25,7 +23,6 @@ from tests.core.corpus.readers.written import (
     of_parquet,
     tarred,
     zipped,
-    zst,
 )
 from tests.core.formats.file_mutants import mutant_of_bytes, mutant_of_lines, mutant_of_values
 from tests.core.new_content import give
@@ -91,9 +88,10 @@ def mutant_of_chunks(whole: bytes, chance: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("mutate", [mutant_of_bytes, mutant_of_lines, mutant_of_chunks])
-def test_a_damaged_data_set_is_read_or_refused(tmp_path, name, mutate):
-    check(tmp_path / name, FORMATS[name](DOCUMENTS), mutate)
+def test_a_damaged_data_set_is_read_or_refused(tmp_path, name):
+    check(tmp_path / name, FORMATS[name](DOCUMENTS), mutant_of_bytes)
+    if not name.endswith(("parquet", "arrow", "feather")):
+        check(tmp_path / name, FORMATS[name](DOCUMENTS), mutant_of_lines)
 
 
 @pytest.mark.parametrize("name", ["a.json", "object.json"])
@@ -136,12 +134,11 @@ def archive(kind: str) -> bytes:
     return made.getvalue()
 
 
-@pytest.mark.parametrize("kind", ["tar", "pax", "gnu", "zip", "lzma"])
 @pytest.mark.parametrize(
-    "pack", [bytes, gzip.compress, bz2.compress, lzma.compress, zst], ids=lambda pack: pack.__name__
+    ("kind", "ending"), [("tar", ".bz2"), ("pax", ".gz"), ("gnu", ".zst"), ("zip", ".xz"), ("lzma", ".gz")]
 )
-def test_a_damaged_archive_is_read_or_refused(tmp_path, kind, pack):
-    for mutate in (mutant_of_bytes, mutant_of_chunks) if pack is bytes else (mutant_of_bytes,):
+def test_a_damaged_archive_is_read_or_refused_packed_or_not(tmp_path, kind, ending):
+    for mutate, pack in ((mutant_of_bytes, bytes), (mutant_of_chunks, bytes), (mutant_of_bytes, COMPRESSIONS[ending])):
         check(tmp_path / f"a.{kind}", archive(kind), mutate, pack)
 
 
@@ -178,14 +175,20 @@ def written_by_ipc(new, compression):
     return write
 
 
+FIELDS = ("text", "list", "inside.a.b", "dictionary", "view")
+PACKED = {"parquet": ("none", "snappy", "zstd", "gzip", "brotli", "lz4"), "arrow": (None, "zstd", "lz4")}
+PACKED["stream"] = ("lz4", None, "zstd")
+
+
+# Each field in each kind of file, and each compression.
 @pytest.mark.parametrize(
-    ("kind", "compression"),
+    ("kind", "compression", "field"),
     [
-        *(("parquet", compression) for compression in ("none", "snappy", "zstd", "gzip", "brotli", "lz4")),
-        *((kind, compression) for kind in ("arrow", "stream") for compression in (None, "zstd", "lz4")),
+        (kind, packed[number % len(packed)], FIELDS[number % len(FIELDS)])
+        for kind, packed in PACKED.items()
+        for number in range(max(len(packed), len(FIELDS)))
     ],
 )
-@pytest.mark.parametrize("field", ["text", "list", "inside.a.b", "dictionary", "view"])
 def test_a_damaged_table_is_read_or_refused(tmp_path, kind, compression, field):
     if kind == "parquet":
         whole = nested(lambda table, made: parquet.write_table(table, made, compression=compression, row_group_size=5))
@@ -206,16 +209,15 @@ def test_a_damaged_data_set_that_is_divided_is_read_or_refused(tmp_path, divided
 def test_any_bytes_are_read_in_any_encoding(tmp_path):
     chance = random.Random("encodings")
     names = sorted({*_CHARACTER_SETS, "utf-16", "utf-32", "bytes"})
-    for encoding in names:
+    for at, encoding in enumerate(names):
         for number in range(4 * TIMES):
             data = chance.randbytes(chance.choice([1, 2, 3, 5, 300]))
-            if number % 2:
+            if (at + number) % 4:
                 text = TEXT.decode()[: chance.randint(1, 400)]
                 data = mutant_of_bytes(text.encode("utf-8" if encoding == "bytes" else encoding, "ignore"), chance)
-            for name in ("a.txt", "a.csv", "a.jsonl"):
-                path = tmp_path / f"{number}{name}"
-                give(path, data + b"\n" if number == 3 else data)
-                opened_or_refused(path, encoding=encoding)
+            path = tmp_path / ("a.txt", "a.csv", "a.jsonl", "b.txt")[number % 4]
+            give(path, data + b"\n" if number == 3 else data)
+            opened_or_refused(path, encoding=encoding)
 
 
 def test_bytes_in_which_an_encoding_is_detected_are_read_or_refused(tmp_path):

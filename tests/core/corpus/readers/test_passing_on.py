@@ -6,7 +6,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.core.corpus.readers.written import COMPRESSIONS, DOCUMENTS, FORMATS, json_lines, tarred, zipped
+from tests.core.corpus.readers.written import (
+    COMPRESSIONS,
+    DOCUMENTS,
+    FORMATS,
+    FORMATS_PACKED,
+    json_lines,
+    tarred,
+    zipped,
+)
 from tokstudio import ConfigError, CorpusError, Reading
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus import open_sources
@@ -52,8 +60,7 @@ def same_as_whole(path, **options):
     return received
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("compression", ["", *COMPRESSIONS])
+@pytest.mark.parametrize(("name", "compression"), FORMATS_PACKED)
 def test_every_format_and_compression(write, name, compression):
     data = FORMATS[name](DOCUMENTS)
     path = write(name + compression, COMPRESSIONS[compression](data) if compression else data)

@@ -11,6 +11,8 @@ import json
 import lzma
 import tarfile
 import zipfile
+from functools import partial
+from itertools import cycle
 
 import pyarrow as pa
 import pyarrow.feather as feather
@@ -101,7 +103,11 @@ def zst(data):
     return zstandard.ZstdCompressor().compress(data)
 
 
-COMPRESSIONS = {".gz": gzip.compress, ".zst": zst, ".xz": lzma.compress, ".bz2": bz2.compress}
+# By default, xz takes a hundred megabytes for its tables.
+XZ = partial(lzma.compress, preset=0)
+COMPRESSIONS = {".gz": gzip.compress, ".zst": zst, ".xz": XZ, ".bz2": bz2.compress}
+# Each format as it is and in a compression: `test_a_format_is_recognised` has each in each.
+FORMATS_PACKED = [(name, "") for name in FORMATS] + [*zip(FORMATS, cycle(COMPRESSIONS), strict=False)]
 
 
 def zipped(**members):
