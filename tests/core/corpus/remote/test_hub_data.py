@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -56,12 +57,12 @@ def test_all_of_a_configuration_is_the_text_of_its_files(hub: Hub, tmp_path: Pat
 
 
 def test_a_sample_is_from_many_places_the_same_again_and_offline(hub: Hub, no_pauses: None, monkeypatch):
-    shards = [texts(300, seed) for seed in range(80)]
-    put(hub, {f"train-{number:02}.parquet": parquet(shard, 100) for number, shard in enumerate(shards)})
+    shards = [texts(150, seed) for seed in range(40)]
+    put(hub, {f"train-{number:02}.parquet": parquet(shard, 50) for number, shard in enumerate(shards)})
     every = {document: number for number, shard in enumerate(shards) for document in shard}
-    corpus = Corpus.from_files(NAME, sample_bytes=400_000, seed=3)
+    corpus = Corpus.from_files(NAME, sample_bytes=200_000, seed=3)
     taken = documents_of(corpus)
-    assert 370_000 <= corpus.bytes <= 400_000
+    assert 185_000 <= corpus.bytes <= 200_000
     assert len(set(taken)) == len(taken)
     assert len({every[document] for document in taken}) >= 10, "in the order of the files it would be six"
     origin = corpus.sources[0].origin
@@ -69,16 +70,16 @@ def test_a_sample_is_from_many_places_the_same_again_and_offline(hub: Hub, no_pa
     assert len(origin.pieces) <= 64
     assert {piece.unit for piece in origin.pieces} == {"row groups"}
     assert corpus.sources[0].note.startswith("sample (seed 3) of ")
-    other = Corpus.from_files(NAME, sample_bytes=400_000, seed=4)
+    other = Corpus.from_files(NAME, sample_bytes=200_000, seed=4)
     assert documents_of(other) != taken
     hub.status = 503
-    offline = Corpus.from_files(NAME, sample_bytes=400_000, seed=3)
+    offline = Corpus.from_files(NAME, sample_bytes=200_000, seed=3)
     assert documents_of(offline) == taken
     assert "this is the copy in the cache" in offline.sources[0].note
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert documents_of(Corpus.from_files(NAME, sample_bytes=400_000, seed=3)) == taken
+    assert documents_of(Corpus.from_files(NAME, sample_bytes=200_000, seed=3)) == taken
     hub.asked.clear()
-    pinned = Corpus.from_files(f"{NAME}@{COMMIT}", sample_bytes=400_000, seed=3)
+    pinned = Corpus.from_files(f"{NAME}@{COMMIT}", sample_bytes=200_000, seed=3)
     assert documents_of(pinned) == taken
     assert hub.asked == [], "a commit that is in the cache needs no network"
 
@@ -91,61 +92,58 @@ def test_a_seed_chooses_files_and_the_places_in_each(hub: Hub, no_pauses: None, 
     )
     ending = "txt" if kind == "many" else kind
     # Of a file that is taken whole, a seed can choose nothing but whether it is taken.
-    parts = [documents[at : at + 30] for at in range(0, 3_000, 30)] if kind == "many" else [documents]
+    parts = [documents[at : at + 30] for at in range(0, 2_100, 30)] if kind == "many" else [documents]
     put(hub, {f"train-{number:02}.{ending}": write(part) for number, part in enumerate(parts)})
     size = 150_000 if kind != "many" else 1 << 30
-    samples = [documents_of(Corpus.from_files(NAME, sample_bytes=size, seed=seed)) for seed in range(3)]
-    assert all(0 < sum(map(len, sample)) < sum(map(len, documents)) for sample in samples)
-    assert samples[0] != samples[1] != samples[2] != samples[0]
+    samples = [documents_of(Corpus.from_files(NAME, sample_bytes=size, seed=seed)) for seed in (1, 2)]
+    assert all(0 < sum(map(len, sample)) < sum(map(len, chain(*parts))) for sample in samples)
+    assert samples[0] != samples[1]
 
 
 def test_the_same_sample_is_taken_in_an_empty_cache(hub: Hub, cache: Path):
-    put(hub, {f"train-{number}.parquet": parquet(texts(2_000, number), 400) for number in range(5)})
-    first = Corpus.from_files(NAME, sample_bytes=200_000)
+    put(hub, {f"train-{number}.parquet": parquet(texts(500, number), 100) for number in range(5)})
+    first = Corpus.from_files(NAME, sample_bytes=50_000)
     [kept] = kept_texts()
     assert kept.size > 0
     kept.remove()
     assert kept_texts() == []
     assert list(cache.iterdir()) == []
-    assert Corpus.from_files(NAME, sample_bytes=200_000).sha256 == first.sha256
+    assert Corpus.from_files(NAME, sample_bytes=50_000).sha256 == first.sha256
 
 
 @pytest.mark.parametrize("kind", ["parquet", "text", "large groups"])
 def test_a_sample_moves_little_more_than_its_bytes(hub: Hub, kind: str):
-    size = 3_000_000  # much more than what describes the files
+    size = 1_200_000  # much more than what describes the files
     if kind == "text":
-        files = {f"train-{number}.txt": "\n".join(texts(4_500, number, 40)).encode() for number in range(10)}
+        files = {f"train-{number}.txt": "\n".join(texts(2_500, number, 40)).encode() for number in range(4)}
     else:
-        group = 750 if kind == "parquet" else 50_000
-        more = {"other": texts(6_000, 99), "n": list(range(6_000))}
-        files = {
-            f"train-{number}.parquet": parquet(texts(6_000, number, 40), group, **more)
-            for number in range(4 if kind == "large groups" else 10)
-        }
+        group = 500 if kind == "parquet" else 50_000
+        more = {"other": texts(3_000, 99), "n": list(range(3_000))}
+        files = {f"train-{number}.parquet": parquet(texts(3_000, number, 40), group, **more) for number in range(4)}
     put(hub, files)
     corpus = Corpus.from_files(NAME, sample_bytes=size)
     assert 0.9 * size <= corpus.bytes <= size
-    # Compression makes less of it; descriptions of ten files cost 64 kB each.
+    # Compression makes less of it; descriptions of files cost 64 kB each.
     assert hub.sent <= 1.3 * corpus.bytes, hub.sent / corpus.bytes
     assert hub.sent < 0.4 * sum(map(len, files.values()))
 
 
 def test_json_lines_are_entered_midway_and_only_whole_rows_are_taken(hub: Hub):
-    shards = [texts(5_000, seed, 30) for seed in range(4)]
+    shards = [texts(2_000, seed, 30) for seed in range(4)]
     put(hub, {f"train-{number}.jsonl": json_lines(shard) for number, shard in enumerate(shards)})
-    corpus = Corpus.from_files(NAME, sample_bytes=400_000)
+    corpus = Corpus.from_files(NAME, sample_bytes=200_000)
     every = {document for shard in shards for document in shard}
     taken = documents_of(corpus)
     assert set(taken) <= every
-    assert 300_000 <= corpus.bytes <= 400_000
+    assert 150_000 <= corpus.bytes <= 200_000
     entered = [[shard.index(document) for document in taken if document in shard] for shard in shards]
-    assert all(max(rows) > 2_500 for rows in entered), "not only their beginnings"
-    assert any(min(rows) > 0 for rows in entered)
+    assert all(min(rows) > 0 for rows in entered), "not their beginnings"
+    assert any(min(rows) > 1_000 for rows in entered)
     assert len({document.rpartition(" ")[2].partition("-")[0] for document in taken}) == 4, "all four shards"
 
 
 def test_what_cannot_be_entered_midway_is_read_from_its_beginning_and_that_is_said(hub: Hub):
-    shards = [texts(3_000, seed) for seed in range(3)]
+    shards = [texts(1_000, seed) for seed in range(3)]
     compressed = {
         "gz": {f"train-{number}.jsonl.gz": gzip.compress(json_lines(shard)) for number, shard in enumerate(shards)},
         "zst": {
@@ -220,7 +218,7 @@ def test_folders_are_configurations_where_the_description_lists_none(hub: Hub):
 
 
 def test_a_preview_says_what_there_is_before_anything_large_is_read(hub: Hub):
-    content = {f"data/deu/train-{number}.parquet": parquet(texts(9_000, number, 40), 9_000) for number in range(4)}
+    content = {f"data/deu/train-{number}.parquet": parquet(texts(3_000, number, 40), 3_000) for number in range(4)}
     put(hub, {"README.md": card("deu", "fra"), **content, "data/fra/train-0.parquet": parquet(["un"])}, gated=True)
     seen = finish(preview_work(parse_address(NAME)))
     assert (seen.license, seen.gated, seen.files, seen.contents) == ("odc-by", True, 0, None)

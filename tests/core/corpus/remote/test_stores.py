@@ -26,28 +26,34 @@ moto_server = pytest.importorskip("moto.server")
 s3fs = pytest.importorskip("s3fs")
 
 
-@pytest.fixture
-def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A client of a store with an empty bucket."""
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """A client of a store with a bucket."""
     import boto3
 
     server = moto_server.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     try:
         host, port = server.get_host_and_port()
-        values = {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "DEFAULT_REGION": "us-east-1"}
-        for name, value in {**values, "ENDPOINT_URL": f"http://{host}:{port}"}.items():
-            monkeypatch.setenv(f"AWS_{name}", value)
-        client = boto3.client("s3")
-        client.create_bucket(Bucket="bucket")
-        with lasting_connections(monkeypatch):
-            yield client
-        # All servers of a process have the same buckets.
-        for one in client.list_objects_v2(Bucket="bucket").get("Contents", []):
-            client.delete_object(Bucket="bucket", Key=one["Key"])
-        client.close()
+        keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
+        made = boto3.client("s3", endpoint_url=f"http://{host}:{port}", **keys)
+        made.create_bucket(Bucket="bucket")
+        yield made
+        made.close()
     finally:
         server.stop()
+
+
+@pytest.fixture
+def store(client: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The client, whose bucket is empty, while the program finds the store too."""
+    values = {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "DEFAULT_REGION": "us-east-1"}
+    for name, value in {**values, "ENDPOINT_URL": client.meta.endpoint_url}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    with lasting_connections(monkeypatch):
+        yield client
+    for one in client.list_objects_v2(Bucket="bucket").get("Contents", []):
+        client.delete_object(Bucket="bucket", Key=one["Key"])
 
 
 def put(store: Any, name: str, content: bytes) -> None:
@@ -76,13 +82,13 @@ def test_a_changed_object_is_read_anew(store: Any):
 
 
 def test_a_sample_of_parquet_reads_only_what_it_needs_and_is_found_without_the_store(store: Any, monkeypatch):
-    documents = texts(20_000, 1)
-    put(store, "set.parquet", parquet(documents, 1_000, more=[json.dumps(row) for row in range(20_000)]))
-    corpus = Corpus.from_files("s3://bucket/set.parquet", sample_bytes=300_000)
-    assert 200_000 < corpus.bytes <= 300_000
+    documents = texts(2_000, 1)
+    put(store, "set.parquet", parquet(documents, 100, more=[json.dumps(row) for row in range(2_000)]))
+    corpus = Corpus.from_files("s3://bucket/set.parquet", sample_bytes=30_000)
+    assert 20_000 < corpus.bytes <= 30_000
     assert {bytes(document) for document in documents_of(corpus)} <= {text.encode() for text in documents}
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    again = Corpus.from_files("s3://bucket/set.parquet", sample_bytes=300_000)
+    again = Corpus.from_files("s3://bucket/set.parquet", sample_bytes=30_000)
     assert again.sha256 == corpus.sha256
     assert "this is the copy in the cache" in again.sources[0].note
 
