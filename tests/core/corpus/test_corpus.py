@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.core.texts import few_examples
 from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.sampling import hold_out_work, numbered_sample_work
@@ -240,6 +241,7 @@ def test_scripts_come_by_their_share_of_the_letters(texts, scripts):
     assert finish(statistics_work(corpus)).scripts == scripts
 
 
+@few_examples
 @given(st.text())
 def test_shares_sum_to_one_where_there_are_letters(text):
     shares = [share for _, share in statistics_of(text).scripts]
@@ -259,6 +261,7 @@ def test_a_preview_gives_the_first_lines():
     assert preview(Source.from_texts(["x" + "é" * 1_000_000])) == "x" + "é" * 32_767
 
 
+@few_examples
 @given(st.dictionaries(st.text(min_size=1), st.integers(1, 10**6), min_size=1))
 def test_of_given_counts_every_word_counts_as_often_as_it_occurs(counts):
     found = finish(statistics_work(Corpus.from_counts(counts)))
@@ -303,6 +306,7 @@ def held(texts, share):
     return [[text for source in part for text in texts_of(source)] for part in parts]
 
 
+@few_examples
 @given(st.lists(st.text("ab\n", min_size=1, max_size=9), min_size=25, max_size=60), st.floats(0, 0.99))
 def test_small_documents_are_the_blocks(texts, share):
     blocks = [text.encode() for text in texts]
