@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import Recount, assert_recounted, train_slowly
-from tests.core.texts import documents
+from tests.core.texts import documents, few_examples
 from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, extend, train
 from tokstudio.core.algorithms.bpe.engine import PairEngine
 from tokstudio.core.algorithms.common import symbols
@@ -44,6 +44,7 @@ def recount(documents: list[str], size: int, tie_break: str, longest: int | None
     return train_slowly([], vocabulary_size=size, tie_break=rule, max_token_bytes=longest, start=start)
 
 
+@few_examples
 @given(texts, st.integers(1, 12), st.sampled_from(TIE_BREAKS), st.one_of(st.none(), st.integers(2, 9)))
 def test_merges_equal_those_of_the_slow_reference(documents, merges, tie_break, longest):
     alphabet = len(set("".join(documents)))

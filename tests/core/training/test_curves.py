@@ -99,7 +99,7 @@ def test_the_weighted_sum_of_all_sources_is_the_run(pattern, weights):
     assert found.bytes @ np.array(text.multipliers) == run.corpus.bytes
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(
     st.lists(st.lists(st.text("ab \n", min_size=1, max_size=20), max_size=12), min_size=1, max_size=4),
     st.lists(st.text("ab \n", max_size=30), max_size=9),
@@ -226,7 +226,7 @@ def test_parallel_texts_are_measured_as_they_decided(more):
     assert found.names == tuple(parallel)
     assert found.lines == 1
     assert len(run) > 10
-    for merges in range(len(run)):
+    for merges in {*range(0, len(run), 4), len(run) - 1}:
         scores = finish(why_work(corpus, run, merges + 1)).choosing.scores
         assert found.tokens[merges].tolist() == list(scores)
     assert finish(source_curves_work(train(corpus, TrainingConfig(min_frequency=2)).run, corpus)).parallel is None

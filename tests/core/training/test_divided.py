@@ -159,7 +159,7 @@ def result(run):
 
 
 @pytest.mark.parametrize("route", ROUTES)
-@settings(phases=[Phase.generate], max_examples=15)
+@settings(phases=[Phase.generate], max_examples=8)
 @given(seeds)
 def test_a_divided_data_set_trains_as_the_recount_of_its_rows(tmp_path_factory, route, order):
     rows, weights = some_rows(order), None
@@ -191,7 +191,7 @@ def test_a_divided_data_set_trains_as_the_recount_of_its_rows(tmp_path_factory, 
 
 
 @pytest.mark.parametrize("divides", [True, False])
-@settings(phases=[Phase.generate], max_examples=20)
+@settings(phases=[Phase.generate], max_examples=10)
 @given(seeds)
 def test_a_divided_data_set_holds_out_the_same_rows(divides, order):
     rows, pattern = some_rows(order, least=20), order.choice(["gpt2", "none"])

@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba.core.dispatcher import Dispatcher
 
@@ -176,6 +176,7 @@ def check_heap(t, state):
     assert set(waiting.tolist()) <= set(pairs)
 
 
+@settings(max_examples=25)
 @given(weighted, st.booleans(), rooms, st.sampled_from(TIE_BREAKS), st.integers(1, 4), st.none() | st.integers(2, 5))
 def test_small_arrays_and_budgets_give_the_merges_of_the_recount(texts, has_weights, room, tie_break, floor, longest):
     documents = [text for text, _ in texts]
@@ -423,7 +424,7 @@ def may_begin(document: bytes) -> bool:
 def test_every_beginning_of_a_character_is_judged_as_by_python(length):
     beginnings = enumerate(map(bytes, itertools.product(DECIDING, repeat=length - 1)))
     # What follows bytes that are wrong already does not matter: some of it is enough.
-    some = [beginning for number, beginning in beginnings if number % 29 == 0 or may_begin(beginning)]
+    some = [beginning for number, beginning in beginnings if number % 97 == 0 or may_begin(beginning)]
     judged = [beginning + bytes([last]) for beginning in some for last in DECIDING]
     assert [document for document in judged if is_valid([document], 100) != by_python(document)] == []
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import assert_recounted, train_slowly
-from tests.core.texts import documents
+from tests.core.texts import documents, few_examples
 from tokstudio import ConfigError, Corpus, CorpusError, Tokenizer, Trainer, TrainingConfig, extend, train
 from tokstudio.core.analysis.why_this_merge import why_work
 from tokstudio.core.base.progress import finish
@@ -62,6 +62,7 @@ def test_a_fork_with_the_same_settings_is_the_uninterrupted_run(tie_break, patte
     assert len(forked) == forked.run.vocabulary_size == len(whole)
 
 
+@few_examples
 @given(documents, st.sampled_from(TIE_BREAKS).filter("huggingface".__ne__), st.integers(0, 30), st.booleans())
 def test_an_extension_is_the_recount_from_the_encoded_documents(texts, tie_break, more, weigh):
     start = start_with_gaps()
@@ -232,6 +233,7 @@ def _is_cut(raw):
     return raw.decode("utf-8", "replace").encode() != raw
 
 
+@few_examples
 @given(documents, st.sampled_from(TIE_BREAKS), st.sets(st.sampled_from(sorted(REFUSED)), min_size=1), st.booleans())
 def test_forbidden_tokens_are_skipped_as_in_the_recount(texts, tie_break, rules, frequent):
     limits = {"min_frequency": 2} if frequent else {"vocabulary_size": 290}

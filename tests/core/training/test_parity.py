@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import assert_recounted, named_pattern, pre_tokens, train_by_turns
-from tests.core.texts import config_by_name, document
+from tests.core.texts import config_by_name, document, few_examples
 from tests.core.training.rooms import in_room, rooms
 from tokstudio import ConfigError, Corpus, Trainer, TrainingConfig, train
 from tokstudio.core.algorithms.common.languages import matching_texts, text_of_each
@@ -97,7 +97,7 @@ class TestLibrary:
     def test_parallel_texts(self, variant, pattern):
         mine, its = VARIANTS[variant]
         texts, parallel = halves()
-        merges = 400 if variant == "small-window" else 1500
+        merges = 400 if variant == "small-window" else 700
         made = theirs(texts, merges, parallel, pattern=pattern, **its)
         assert len(made) == merges
         assert ours(texts, merges, parallel, pattern, **mine) == made
@@ -105,7 +105,7 @@ class TestLibrary:
     @pytest.mark.parametrize("variant", VARIANTS)
     def test_bytes_per_token(self, variant):
         mine, its = VARIANTS[variant]
-        texts, merges = story(), 400 if variant == "small-window" else 1500
+        texts, merges = story(), 400 if variant == "small-window" else 700
         assert ours(texts, merges, **mine) == theirs(texts, merges, ratio=[1.0] * len(texts), **its)
         ratios = {"hin_Deva": 2.5, "tam_Taml": 2.7, "jpn_Jpan": 1.3}
         ratio = [ratios.get(name, 1.0) for name in texts]
@@ -146,6 +146,7 @@ def is_quick(room):
     return not room["largest_grid"] or (room["budget"] >= 1000 and room["fewest_cells"] < 1 << 16)
 
 
+@few_examples
 @given(languages, st.none() | languages, rules, rooms.filter(is_quick), st.integers(1, 25), st.data())
 def test_the_definition(texts, parallel, rule, room, merges, data):
     """Also with a pattern, and with a text that has no parallel text: it is counted, and never chooses."""

@@ -12,14 +12,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.core.picky_reference import Recount, train_picky_slowly
-from tests.core.texts import config_by_name
+from tests.core.texts import config_by_name, few_examples
 from tokstudio import ConfigError, Corpus, Run, Tokenizer, Trainer, TrainingConfig, extend, train
 from tokstudio.core.algorithms.picky import engine as picky_engine
 from tokstudio.core.base.resources import resource
 from tokstudio.core.model.picky import falls_of, share_merged
 
 WORDS = regex.compile(r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+")
-RIGHT = resource("corpora/how-tokenizers-work.txt").read_text("utf-8")[:8_000]
+RIGHT = resource("corpora/how-tokenizers-work.txt").read_text("utf-8")[:4_000]
 
 
 def picky(**given) -> TrainingConfig:
@@ -68,6 +68,7 @@ thresholds = st.sampled_from([0.0, 0.2, 0.5, 0.6, 0.75, 0.9, 1.0])
 
 # The pair that is left makes a token as long as may be.
 @example(["abab", "ab"], 1.0, False, 0, 3, 4)
+@few_examples
 @given(texts, thresholds, st.booleans(), st.integers(0, 25), st.sampled_from([None, 2, 3]), st.sampled_from([None, 4]))
 def test_every_event_is_the_definition(texts, threshold, by_words, size, frequency, longest):
     config = picky(
@@ -87,6 +88,7 @@ def test_every_event_is_the_definition(texts, threshold, by_words, size, frequen
         assert [tokenizer.tokens[token] for token in ids] == ended
 
 
+@few_examples
 @given(texts, thresholds, texts, st.data())
 def test_encoding_replays_the_events_up_to_the_playhead(texts, threshold, others, data):
     tokenizer = train(Corpus.from_texts(texts), picky(vocabulary_size=285, threshold=threshold))
@@ -128,6 +130,7 @@ def test_a_larger_text_with_a_pattern():
         assert [tokenizer.tokens[token] for token in tokenizer.encode(word)] == ended
 
 
+@few_examples
 @given(texts, thresholds, st.lists(st.integers(0, 3), min_size=5, max_size=5))
 def test_weights_count(texts, threshold, weights):
     sources = [Corpus.from_texts([text]).sources[0] for text in texts]
@@ -140,6 +143,7 @@ def test_weights_count(texts, threshold, weights):
     check(run, recount)
 
 
+@few_examples
 @given(st.lists(st.text("aé猫 ", max_size=20), max_size=4), thresholds)
 def test_characters_can_be_the_base(texts, threshold):
     run = train(Corpus.from_texts(texts), picky(min_frequency=2, base="characters", threshold=threshold)).run

@@ -21,7 +21,7 @@ from tests.core.reference import (
     train_second_stage,
     train_slowly_with_pattern,
 )
-from tests.core.texts import document
+from tests.core.texts import document, few_examples
 from tokstudio import Corpus, Tokenizer, Trainer, TrainingConfig, extend, train
 from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
 from tokstudio.core.base.progress import finish
@@ -86,6 +86,7 @@ configs = st.builds(
 )
 
 
+@few_examples
 @given(st.lists(words | document, max_size=5), configs)
 def test_the_definition(texts, config):
     assert_is_the_definition(train(Corpus.from_texts(texts), config).run, texts)
@@ -93,10 +94,10 @@ def test_the_definition(texts, config):
 
 @pytest.fixture(scope="module")
 def large():
-    """About 50 kB in many languages, with code."""
+    """About 20 kB in many languages, with code."""
     files = [*CORPORA.glob("*.*"), *(CORPORA / "story").glob("*.txt")]
-    texts = [file.read_text(encoding="utf-8")[:1_000] for file in sorted(files)]
-    assert 45_000 < sum(len(text.encode()) for text in texts) < 70_000
+    texts = [file.read_text(encoding="utf-8")[:400] for file in sorted(files)]
+    assert 18_000 < sum(len(text.encode()) for text in texts) < 30_000
     return texts
 
 

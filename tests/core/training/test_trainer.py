@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import assert_recounted, train_slowly
-from tests.core.texts import documents, limits, settings_of_runs, zipf_text
+from tests.core.texts import documents, few_examples, settings_of_runs, zipf_text
 from tokstudio.core.base.arrays import in_eight_bytes, in_four_bytes
 from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.corpus.corpus import Corpus
@@ -39,6 +39,7 @@ def assert_same_merges(run, other):
 few_words = st.lists(st.sampled_from([b"ab", b"ba", b"b", b"cab"]), min_size=1, max_size=60)
 
 
+@few_examples
 @given(documents | few_words, settings_of_runs)
 def test_a_run_is_the_recount(texts, chosen):
     run, recount = run_of(texts, **chosen), train_slowly(texts, **chosen)
@@ -145,11 +146,14 @@ def test_a_training_is_stopped_once():
 
 
 class TestStepping:
+    @few_examples
     @given(documents, settings_of_runs, st.data())
-    def test_steps_of_any_size_make_the_same_run(self, texts, chosen, data):
+    def test_steps_of_any_size_make_the_same_run_and_progress_never_exceeds_its_total(self, texts, chosen, data):
         trainer = Trainer(Corpus.from_texts(texts), TrainingConfig(**chosen))
         made = []
         while trainer.ended is None:
+            progress = trainer.progress
+            assert 0 <= progress.done <= progress.total
             step = data.draw(st.integers(1, 5))
             batch = trainer.advance(step)
             assert len(batch) <= step
@@ -189,16 +193,9 @@ class TestStepping:
         assert (len(run), run.ended, run.tokens_before, run.bytes_per_token()) == (0, STOPPED, 0, 0.0)
         assert run.base_counts.tolist() == run.uses().tolist() == [0] * 256
 
-    @given(documents, limits)
-    def test_progress_never_exceeds_its_total(self, texts, limit):
-        trainer = Trainer(Corpus.from_texts(texts), TrainingConfig(**limit))
-        while trainer.ended is None:
-            progress = trainer.progress
-            assert 0 <= progress.done <= progress.total
-            trainer.advance(1)
-
 
 class TestPrefixes:
+    @few_examples
     @given(documents, st.sampled_from(TIE_BREAKS), st.one_of(st.none(), st.integers(2, 5)), st.data())
     def test_the_first_merges_are_the_shorter_run(self, texts, tie_break, longest, data):
         chosen = {"tie_break": tie_break, "max_token_bytes": longest}
@@ -210,6 +207,7 @@ class TestPrefixes:
             assert shorter.uses().tolist() == run.uses(merges).tolist()
             assert shorter.bytes_per_token() == run.bytes_per_token(merges)
 
+    @few_examples
     @given(documents, settings_of_runs)
     def test_tokens_differ_and_are_used_as_often_as_encoding_every_document_gives(self, texts, chosen):
         run = run_of(texts, **chosen)
@@ -221,6 +219,7 @@ class TestPrefixes:
 
 
 class TestResuming:
+    @few_examples
     @given(documents, settings_of_runs, st.integers(0, 40), st.data())
     def test_a_resumed_run_equals_an_uninterrupted_one(self, texts, chosen, merges, data):
         """From every kind of end: stopped, its size, nothing left, too rare."""
