@@ -318,14 +318,20 @@ def test_nothing_is_kept_where_another_person_could_change_it(installation, monk
     assert (tmp_path / "own").stat().st_mode & 0o777 == 0o700
 
 
-# What a start does with one of its loops; says whether it was loaded, and where it is kept.
-_START = """
+# What starts from several places do with one of their loops; says for each whether it was loaded, and where it is kept.
+_STARTS = """
+import sys
 import numpy as np
-from tokstudio.core.kernels.cache import problem
-from tokstudio.core.kernels.words import spread
-spread(np.zeros((1, 2), np.uint64), np.zeros((1, 2), np.uint64))
-assert problem() is None, problem()
-print(sum(spread.stats.cache_hits.values()), spread.stats.cache_path)
+for place in sys.argv[1:]:
+    sys.path[0] = place
+    for name in [name for name in sys.modules if name.startswith("tokstudio")]:
+        del sys.modules[name]
+    from tokstudio.core.kernels.cache import problem
+    from tokstudio.core.kernels.words import spread
+    assert spread.py_func.__code__.co_filename.startswith(place)
+    spread(np.zeros((1, 2), np.uint64), np.zeros((1, 2), np.uint64))
+    assert problem() is None, problem()
+    print(sum(spread.stats.cache_hits.values()), spread.stats.cache_path)
 """
 
 
@@ -334,24 +340,19 @@ def test_starts_share_their_loops_wherever_they_are_installed_and_no_other_versi
     variables = dict(os.environ, NUMBA_CACHE_DIR=str(tmp_path / "named"))
     for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
         variables[name] = str(tmp_path / "home")
-
-    def start(mount, change=False, is_archive=False):
-        place = tmp_path / mount
-        package, others = Path(tokstudio.__file__).parent, shutil.ignore_patterns("__pycache__", "gui", "cli")
-        shutil.copytree(package, place / "tokstudio", ignore=others)
-        if change:
-            with (place / "tokstudio" / "core" / "kernels" / "merge.py").open("a") as source:
-                source.write("# another build\n")
-        command = [sys.executable, "-c", _START]
-        variables["PYTHONPATH"] = shutil.make_archive(str(place), "zip", place) if is_archive else str(place)
-        done = subprocess.run(command, env=variables, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-        hits, _, folder = done.stdout.strip().partition(" ")
-        return int(hits), Path(folder)
-
-    (first, folder), (other, elsewhere) = start("a", is_archive=True), start("b", change=True)
-    assert (first, other, elsewhere) == (0, 0, folder)
-    assert start("c") == (1, folder), "another build leaves the loops of this one as they are"
+    one, other, archive = tmp_path / "one", tmp_path / "other", tmp_path / "archive"
+    unused = shutil.ignore_patterns("gui", "cli", "__pycache__")
+    shutil.copytree(Path(tokstudio.__file__).parent, one / "tokstudio", ignore=unused)
+    zipped = shutil.make_archive(str(archive), "zip", one)
+    shutil.copytree(one, other)
+    with (other / "tokstudio" / "core" / "kernels" / "merge.py").open("a") as source:
+        source.write("# another build\n")
+    command = [sys.executable, "-c", _STARTS, zipped, str(other), str(one)]
+    done = subprocess.run(command, env=variables, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    # Another build leaves the loops of this one as they are.
+    assert [line.partition(" ")[0] for line in done.stdout.splitlines()] == ["0", "0", "1"]
+    assert len({line.partition(" ")[2] for line in done.stdout.splitlines()}) == 1
 
 
 def test_old_loops_of_other_versions_go_once_new_ones_are_there(installation, tmp_path):
