@@ -35,11 +35,12 @@ def wheel(tmp_path_factory):
         yield archive
 
 
-def test_the_wheel_carries_every_resource_and_no_tests(wheel):
+def test_the_wheel_carries_every_module_and_resource_and_no_tests(wheel):
     files = [file for file in (ROOT / "resources").rglob("*") if file.is_file() and "__pycache__" not in file.parts]
     resources = {"tokstudio/" + file.relative_to(ROOT).as_posix() for file in files}
     assert any(name.endswith(".svg") for name in resources)
-    assert resources <= set(wheel.namelist())
+    modules = {file.relative_to(ROOT).as_posix() for file in (ROOT / "tokstudio").rglob("*.py")}
+    assert modules | resources <= set(wheel.namelist())
     assert {name.split("/")[0].split("-")[0] for name in wheel.namelist()} == {"tokstudio"}
 
 

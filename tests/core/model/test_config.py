@@ -247,7 +247,8 @@ def test_a_rule_that_cannot_be_read_is_refused(rule, words):
         TrainingConfig(min_frequency=2, forbidden=[rule])
 
 
-def test_an_expression_that_takes_too_long_ends_the_training():
+def test_an_expression_that_takes_too_long_ends_the_training(monkeypatch):
+    monkeypatch.setattr("tokstudio.core.model.config._SECONDS_OF_A_MATCH", 0.05)
     forbidden = Forbidden([r"(a|aa|a+)+$"])
     with pytest.raises(ConfigError, match="takes too long"):
         _ = b"a" * 60 + b"b" in forbidden
