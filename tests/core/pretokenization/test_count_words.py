@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import named_pattern, pre_tokens, train_slowly_with_pattern
-from tests.core.texts import documents
+from tests.core.texts import documents, few_examples
 from tokstudio import Corpus, CorpusError, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.given_counts import read_counts_work
@@ -136,6 +136,7 @@ def test_rows_of_several_tables_are_joined_in_the_order_of_places(occurrences, n
     assert list(dict.fromkeys(joined.words.tolist())) == list(range(len(joined.ends)))
 
 
+@few_examples
 @given(documents, st.sampled_from(TIE_BREAKS), st.sampled_from(["whitespace", "gpt2", "cl100k"]), st.booleans())
 def test_training_on_counted_words_equals_the_slow_reference(texts, tie_break, pattern, limited):
     limit = {"vocabulary_size": 270} if limited else {"min_frequency": 2}
@@ -233,13 +234,13 @@ def test_wrong_counts_are_refused_with_their_line(tmp_path, content, fault):
 
 def test_a_file_of_counts_is_read_and_laid_out_in_bounded_pieces(tmp_path):
     file = tmp_path / "counts.tsv"
-    file.write_text("".join(f"word{n}\t{n + 1}\n" for n in range(100_000)))
+    file.write_text("".join(f"word{n}\t{n + 1}\n" for n in range(40_000)))
     # At most 4,096 lines and 16,384 words a step.
-    assert sum(1 for _ in read_counts_work(file)) >= 100_000 // (1 << 12) + 100_000 // (1 << 14) + 2
+    assert sum(1 for _ in read_counts_work(file)) >= 40_000 // (1 << 12) + 40_000 // (1 << 14) + 2
     (source,) = Corpus.from_counts(file).sources
-    assert source.counts.tolist() == list(range(1, 100_001))
-    assert source.data[source.ends[-2] :].tobytes() == b"word99999"
-    words = {f"word{n * 7919 % 50_021}": n + 1 for n in range(50_000)}
+    assert source.counts.tolist() == list(range(1, 40_001))
+    assert source.data[source.ends[-2] :].tobytes() == b"word39999"
+    words = {f"word{n * 7919 % 20_011}": n + 1 for n in range(20_000)}
     (source,) = Corpus.from_counts(words).sources
     assert [bytes(word).decode() for word in Corpus((source,)).iter_documents()] == list(words)
     assert source.counts.tolist() == list(words.values())
@@ -288,6 +289,7 @@ def test_a_custom_expression_counts_short_documents_together(monkeypatch):
     assert len(calls) < 10
 
 
+@few_examples
 @given(documents, st.integers(1, 30), st.integers(2, 4))
 def test_a_custom_expression_gives_the_same_counts_in_any_pieces(texts, chunk, words):
     pieces = [part for text in texts for part in text.split(b"a")]
@@ -300,8 +302,8 @@ def test_a_custom_expression_gives_the_same_counts_in_any_pieces(texts, chunk, w
 
 def test_splitting_a_long_document_by_a_custom_expression_reports_progress(monkeypatch):
     monkeypatch.setattr(patterns, "SECONDS_OF_A_PIECE", 0)
-    source = Source.from_texts([b"some words " * 100_000])
-    assert len(list(count_work(cut([source]), CountedWith(r"\w+|\W"), 1))) > 20
+    source = Source.from_texts([b"some words " * 20_000])
+    assert len(list(count_work(cut([source]), CountedWith(r"\w+|\W"), 1))) > 8
     # Closing it ends the threads.
     work = count_work(cut([source]), CountedWith("gpt2"), 2)
     next(work)

@@ -9,6 +9,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.core.texts import few_examples
 from tokstudio import ConfigError, Corpus, TrainingConfig, train
 from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
 from tokstudio.core.base.progress import finish
@@ -157,6 +158,7 @@ def test_many_specials_with_one_beginning_are_searched_in_bounded_pieces(monkeyp
     assert (seen < 3 * len(text) / 1_000, pieces) == (True, 2)
 
 
+@few_examples
 @given(texts, several, st.sampled_from(["none", "gpt2", r"\w+|\W"]), st.integers(0, 9), st.integers(2, 4))
 def test_pieces_are_encoded_alike_however_they_are_grouped(text, allowed, pattern, size, words):
     made = trained(special_tokens=OVERLAPPING, pattern=pattern, vocabulary_size=280)

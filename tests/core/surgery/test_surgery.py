@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.surgery import naive
+from tests.core.texts import few_examples
 from tokstudio import (
     ConfigError,
     Corpus,
@@ -81,7 +82,7 @@ def from_merges(merges, first=256, **more):
     return Tokenizer.from_parts(vocabulary, merges, **more)
 
 
-@settings(max_examples=30)
+@few_examples
 @given(merge_lists(), st.data())
 def test_pruning_is_what_removing_one_leaf_after_another_gives(merges, data):
     tokenizer = from_merges(merges)
@@ -100,7 +101,7 @@ def test_pruning_is_what_removing_one_leaf_after_another_gives(merges, data):
     assert np.count_nonzero(pruned.new_ids >= 0) == 256 + size == len(pruned.tokenizer)
 
 
-@settings(max_examples=30)
+@few_examples
 @given(merge_lists(), merge_lists())
 def test_joining_appends_what_the_first_lacks_and_some_text_becomes(first, second):
     joined = join(from_merges(first), from_merges(second, 400))
@@ -333,8 +334,8 @@ def test_gpt2_pruned_to_half_has_no_unreachable_token(shared):
 def test_cl100k_joined_to_gpt2_has_no_unreachable_token_and_changes_no_english(shared):
     gpt2 = load(shared / "tokenizers" / "gpt2", pattern="gpt2")
     cl100k = load(shared / "tokenizers" / "cl100k_base.tiktoken", pattern="cl100k")
-    joined = join(gpt2, cl100k.at(40_000))
-    assert len(joined) > 55_000
+    joined = join(gpt2, cl100k.at(12_000))
+    assert len(joined) > 51_000
     assert unreachable(joined) == 0
     russian = (shared / "corpora" / "parallel" / "rus.txt").read_text(encoding="utf-8")[:15_000]
     assert len(joined.encode(russian)) < 0.8 * len(gpt2.encode(russian))
