@@ -229,7 +229,7 @@ import sys
 import threading
 from PySide6.QtWidgets import QApplication
 from tokstudio.gui.app.app import Studio
-from tokstudio.gui.window.main_window import LATE_MODULES, MainWindow
+from tokstudio.gui.window.panes import KINDS
 
 class Watch:
     def find_spec(self, name, *_):
@@ -243,16 +243,15 @@ studio = Studio(application)
 studio.window.show()
 application.processEvents()
 dialogs = {"tokstudio.gui.dialogs.export.dialog", "tokstudio.gui.dialogs.surgery.prune"}
-early = {"numba", "pyqtgraph", "importlib.metadata", *dialogs, *LATE_MODULES} & set(sys.modules)
-# All are loaded, each in a turn of its own, before any is needed.
-make, needed = MainWindow._make_others, []
-MainWindow._make_others = lambda window: (needed.extend(set(LATE_MODULES) - set(sys.modules)), make(window))
+at_once = ("compression", "text", "guide")
+late = {f"tokstudio.gui.panes.{KINDS[name].rpartition('.')[0]}" for name in KINDS if name not in at_once}
+early = {"numba", "pyqtgraph", "importlib.metadata", *dialogs, *late} & set(sys.modules)
 studio.show()
 while "numba" not in sys.modules or studio.session.jobs.running:
     application.processEvents()
-assert {"pyqtgraph", *LATE_MODULES} <= set(sys.modules)
+assert {"pyqtgraph", *late} <= set(sys.modules)
 studio.close()
-print(*early, *elsewhere, *needed)
+print(*early, *elsewhere)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     # What Qt says of the offscreen platform goes to the other stream.
@@ -282,7 +281,16 @@ sys.exit(main(["--new-window"]))
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
 
 
-def test_numpy_is_loaded_after_the_window_answers_and_before_any_job(own_home):
+def leave_in(workspace):
+    """Leaves the window in a workspace, where the next start opens it."""
+    file = settings_file()
+    file.parent.mkdir(parents=True)
+    file.write_text(f"[General]\nworkspace={workspace}\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("workspace", ["learn", "train"])
+def test_numpy_is_loaded_after_the_window_answers_and_before_any_job(own_home, workspace):
+    leave_in(workspace)
     done = when_the_window_answers("""
         from PySide6.QtWidgets import QApplication
         def work():
@@ -297,9 +305,7 @@ def test_numpy_is_loaded_after_the_window_answers_and_before_any_job(own_home):
 
 @pytest.mark.parametrize("workspace", ["learn", "train", "explore", "compare"])
 def test_the_window_opens_in_the_workspace_that_was_left(own_home, workspace):
-    file = settings_file()
-    file.parent.mkdir(parents=True)
-    file.write_text(f"[General]\nworkspace={workspace}\n", encoding="utf-8")
+    leave_in(workspace)
     done = when_the_window_answers("""
         from PySide6.QtWidgets import QApplication
         window = next(each for each in QApplication.topLevelWidgets() if hasattr(each, "session"))

@@ -1,6 +1,8 @@
-"""Panes that the first start of all does not show are made after it, or before anything goes on."""
+"""Panes that the start does not show are made after it, or before anything goes on."""
 
 from __future__ import annotations
+
+from itertools import groupby
 
 import pytest
 from PySide6.QtCore import Qt
@@ -12,7 +14,8 @@ from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.window import main_window
-from tokstudio.gui.window.workspaces import LEARN, WORKSPACES
+from tokstudio.gui.window.panes import KINDS
+from tokstudio.gui.window.workspaces import LEARN, TRAIN, WORKSPACES
 
 EVERY = set().union(*(workspace.panes for workspace in WORKSPACES.values()))
 
@@ -40,9 +43,15 @@ def test_the_others_follow_when_the_window_answers(qtbot, monkeypatch, unstyled)
     assert at_the_window(monkeypatch, act, ever_first=True) == 0
 
 
-@pytest.mark.parametrize("arranged", [False, True], ids=["the first start", "arranged by the user"])
-def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, monkeypatch, arranged):
+@pytest.mark.parametrize(
+    ("workspace", "arranged"),
+    [(LEARN, False), (LEARN, True), (TRAIN, False), ("explore", False), ("explore", True), ("compare", False)],
+)
+def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, monkeypatch, workspace, arranged):
     looks, stored = [], Preferences().file
+    left_in = Preferences()
+    left_in.set("workspace", workspace)
+    left_in.flush()
 
     def arrange(window, _) -> None:
         quiet(qtbot, window)
@@ -58,7 +67,7 @@ def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, mo
         assert window.make_some() is (how == "later")
         settle(qtbot, window)
         look = {("first", "window"): window.grab().toImage()}
-        for name in (LEARN, *WORKSPACES, LEARN, "with a run"):
+        for name in (workspace, *WORKSPACES, workspace, "with a run"):
             if name in WORKSPACES:
                 window.show_workspace(name)
             else:
@@ -76,24 +85,23 @@ def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, mo
         look["all", "controls"] = controls(window)
         looks.append(look)
 
-    left = b""
-    if arranged:
+    if (workspace, arranged) != (LEARN, False):
         # How the style is applied, the first start shows.
         monkeypatch.setattr(Theme, "style_sheet", "")
+    if arranged:
         assert at_the_window(monkeypatch, arrange, ever_first=True) == 0
-        left = stored.read_bytes()
+    left = stored.read_bytes()
     for how in ("later", "at once"):
         with monkeypatch.context() as patch:
-            if arranged:
-                stored.write_bytes(left)
-            else:
-                stored.unlink(missing_ok=True)
+            stored.write_bytes(left)
             if how == "at once":
-                patch.setattr(main_window, "last_workspace", lambda preferences: "train")
+                patch.setattr(main_window, "_ALWAYS", tuple(KINDS))
             assert at_the_window(patch, act, ever_first=True) == 0
     later, at_once = looks
     assert [key for key in later if later[key] != at_once[key]] == []
     assert len(later["all", "controls"]) > 100
+    in_order = [name for name, _ in groupby(control.partition(":")[0] for control in later["all", "controls"])]
+    assert len(in_order) == len(set(in_order)), "Tab leaves a pane before its last control"
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,7 @@ def test_a_layout_from_a_low_window_is_kept_in_a_high_one_without_the_maximised_
         qtbot.waitUntil(lambda: tabs(window) == LOW)
         assert not window.actions_by_id["maximise_pane"].isChecked()
         assert window.configure.y() < window.corpus.y()
+        QApplication.processEvents()
         set_height(qtbot, window, 900)
         assert tabs(window) == HIGH
         assert window.configure.y() < window.corpus.y()

@@ -31,6 +31,7 @@ from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.window import main_window
 from tokstudio.gui.window.dock_sizes import tab_bars
 from tokstudio.gui.window.main_window import MainWindow
+from tokstudio.gui.window.panes import KINDS
 from tokstudio.gui.window.workspaces import WORKSPACES
 
 SIDES = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
@@ -137,7 +138,12 @@ def test_a_workspace_that_was_left_before_the_first_run_has_its_usual_shares_aft
         enter(window, "train")
         enter(window, name)
         QApplication.processEvents()
-        assert places(window) == chosen
+        # Qt may round a border to the next pixel when it restores a layout; it does so once.
+        again = places(window)
+        assert again.keys() == chosen.keys()
+        for pane, place in chosen.items():
+            sides = zip(again[pane].getRect(), place.getRect(), strict=True)
+            assert max(abs(one - other) for one, other in sides) <= 1, pane
         enter(window, "train")
 
 
@@ -327,7 +333,7 @@ def test_a_damaged_layout_gives_the_default_one(window, tmp_path, stored, unstyl
 
 def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkeypatch, unstyled):
     with monkeypatch.context() as older:
-        older.setattr(main_window, "_PANES", tuple(name for name in main_window._PANES if name != "distribution"))
+        older.setattr(main_window, "KINDS", {name: kind for name, kind in KINDS.items() if name != "distribution"})
         first = window()
         enter(first, "train")
     first.text.close()

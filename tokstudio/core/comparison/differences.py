@@ -7,10 +7,9 @@ import json
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
 from tokstudio.core.base.errors import ConfigError
@@ -26,6 +25,9 @@ from tokstudio.core.pretokenization.patterns import known_name
 from tokstudio.core.pretokenization.preparation import SETS
 from tokstudio.core.text.utf8 import AnyPath, Text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Texts = Mapping[str, Source | Text | Sequence[Text]]
 SpecialChange = tuple[str, int | None, int | None, tuple[str, ...], tuple[str, ...]]

@@ -16,10 +16,9 @@ from dataclasses import field
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.document_encoder import DocumentEncoder
 from tokstudio.core.base.errors import ConfigError, FormatError, TokStudioError
@@ -48,6 +47,9 @@ from tokstudio.core.libraries.client import LibraryProcess, is_installed
 from tokstudio.core.libraries.llama import PACKAGE
 from tokstudio.core.libraries.server import EncodeInput, LibraryName, OpenFile, TryLlama
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PATIENCE = 60.0  # seconds for one answer of a library
 LARGEST = 1 << 22  # bytes of each text
@@ -244,7 +246,8 @@ def _column_work(
         if form.problem:
             tell(size)
             return EngineColumn(engine.name, found, problem=form.problem)
-        expected = around if engine.adds and around is not None else _NOTHING
+        nothing = np.empty(0, np.int64)
+        expected = around if engine.adds and around is not None else (nothing, nothing)
         asked = _Asked(engine, form, bool(engine.adds and around is not None), patience)
         try:
             with closing(LibraryProcess()) as process:
@@ -257,9 +260,6 @@ def _column_work(
             tell(size)
             return EngineColumn(engine.name, found, form.title, form.notes, (), _reason(error), True)
         return EngineColumn(engine.name, found, form.title, form.notes, cells)
-
-
-_NOTHING = np.empty(0, np.int64), np.empty(0, np.int64)
 
 
 def _version(engine: OtherEngine) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, CharacterTokenizer, WordTokenizer
 from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
@@ -18,6 +17,9 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, entries
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 MOST_KEPT = 5 << 27  # bytes of tokens: those of 1 GB of text in two bytes each
 _PIECE = 1 << 20  # tokens at once
 _BLOCK = 1 << 25  # kept tokens: as large arrays as these take no memory where nothing was written
@@ -25,7 +27,7 @@ _PHASE = "encoding"
 _CODE_POINTS = 0x110000
 _LONG = 1 << 12  # bytes of a token
 
-Ids = NDArray[np.uint32]
+Ids: TypeAlias = "NDArray[np.uint32]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +175,7 @@ class CorpusTokens:
     def line_starts_work(self, document: int, targets: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
         """How many tokens of a document begin before a line that begins with at least so many; else all of them."""
         source, start, stop = self.place_of(document)
-        starts, feeds, at = list[NDArray[np.int64]](), 0, 0
+        starts, feeds, at = list["NDArray[np.int64]"](), 0, 0
 
         def take(ids: Ids) -> None:
             nonlocal feeds, at

@@ -8,8 +8,9 @@ numbers of tokens.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.picky.counts import picky_changes_work
 from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer
@@ -20,6 +21,9 @@ from tokstudio.core.exploration.corpus_tokens import CorpusTokens, Ids, UsesByDo
 from tokstudio.core.model.picky import RESULT, merged_on_in_picky
 from tokstudio.core.model.tokens import order_of_merges
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PIECES = 100
 LEAST_DOCUMENTS = 20  # for documents as units
@@ -152,7 +156,7 @@ def _different_work(
     sizes: NDArray[np.int32] | NDArray[np.int64],
 ) -> Work[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """int64, the different sizes above 0, descending; int64, how many there are of each."""
-    small, large = np.zeros(_SMALL, np.int64), list[NDArray[np.int64]]()
+    small, large = np.zeros(_SMALL, np.int64), list["NDArray[np.int64]"]()
     for first in range(0, len(sizes), _SIZES):
         part = sizes[first : first + _SIZES].astype(np.int64)
         small += np.bincount(part[part < _SMALL], minlength=_SMALL)

@@ -11,9 +11,9 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
@@ -21,6 +21,9 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration.finders import TextFinder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _TERM = re.compile(r'\s*(?:([A-Za-z][\w/-]*)(>=|<=|[><=:]))?(?:"([^"]*)("?)|(\S*))')
 _NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?|\.\d+)\s*(%|kB|MB|GB|k|M)?")

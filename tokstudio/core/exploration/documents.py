@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.progress import Progress, Work
@@ -16,13 +15,16 @@ from tokstudio.core.corpus.source import Source, document_numbers, document_shar
 from tokstudio.core.text.languages import SCRIPTS, script_numbers
 from tokstudio.core.text.unicode_classes import classes
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 _GROUP, _DOCUMENTS, _BUDGET = 1 << 24, 1 << 19, 1 << 21  # bytes of text, documents, bytes in one call
 _LARGEST = (1 << 31) - 1
 
-Columns = dict[str, NDArray[Any]]
+Columns: TypeAlias = "dict[str, NDArray[Any]]"
 
 
-class DocumentTable(Mapping[str, NDArray[Any]]):
+class DocumentTable(Mapping[str, "NDArray[Any]"]):
     """Columns by name, [documents] each; what follows from others is computed when it is asked for, and not held.
 
     Args:
@@ -77,7 +79,7 @@ def _places(number: int, _: Source, first: int, last: int) -> NDArray[np.int64]:
 
 
 #: What the source with a number tells of its documents from one to before another.
-_Tell = Callable[[int, Source, int, int], NDArray[np.int64]]
+_Tell: TypeAlias = "Callable[[int, Source, int, int], NDArray[np.int64]]"
 _OF_CORPUS: dict[str, _Tell] = {"source": _places, "shard": _shards, "number": _numbers, "bytes": _sizes}
 
 

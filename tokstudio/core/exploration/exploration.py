@@ -7,10 +7,9 @@ Each property has a twin that works in bounded pieces, for a window that shows p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer
 from tokstudio.core.analysis.token_store import TokenCounts, TokenStore
@@ -37,6 +36,9 @@ from tokstudio.core.exploration.token_finder import TokenFinder
 from tokstudio.core.exploration.word_list import LEAST_RUN, Boilerplate, WordList, boilerplate_work, word_list_work
 from tokstudio.core.text.utf8 import Text
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: A side of a comparison: a source by name or index, several, or another corpus; see `Exploration.keyness`.
 Side = str | int | Sequence[str | int] | Corpus | None

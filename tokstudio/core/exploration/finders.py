@@ -15,7 +15,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arguments import told
 from tokstudio.core.base.arrays import read_only
@@ -31,6 +30,7 @@ from tokstudio.core.text.unicode_classes import LETTER, LOWER, NUMBER, UPPER, cl
 from tokstudio.core.text.utf8 import Text, to_utf8
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from regex import Pattern
 
 FIRST_PIECE, PIECE = 1 << 16, 1 << 21  # bytes searched at once

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import ByteTokenizer
 from tokstudio.core.analysis.document_encoder import document_groups
@@ -24,6 +24,9 @@ from tokstudio.core.corpus.source import document_place
 from tokstudio.core.exploration.corpus_tokens import CorpusTokens, Ids
 from tokstudio.core.exploration.dispersion import DOCUMENT_UNIT, Dispersion
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 OWNERS = "owners"
 OWNED = 5  # tokens that a document may own

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import AnyTokenizer
 from tokstudio.core.analysis.document_encoder import document_parts
@@ -30,6 +30,9 @@ from tokstudio.core.pretokenization.special_tokens import Pieces, SpecialFinders
 from tokstudio.core.pretokenization.word_table import PADDING, WordTable
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MOST_IN_MEMORY = 1 << 26  # items
 LARGEST_TABLE = 1 << 22  # rows of 64 bytes
@@ -134,7 +137,7 @@ def word_items_work(corpus: Corpus, tokenizer: AnyTokenizer | None) -> Work[Item
     pattern = pattern_of(tokenizer)
     row, table, split = _Row(), WordTable(), splitter(pattern)
     cut_before = preparation.cut_before(finders.allowed("all")) if split.kind > NONE else b""
-    document_ends, done, total = list[NDArray[np.int64]](), 0, sum(len(source.data) for source in corpus.sources)
+    document_ends, done, total = list["NDArray[np.int64]"](), 0, sum(len(source.data) for source in corpus.sources)
     for source in corpus.sources:
         for part in document_parts(source, cut_before):
             data = np.concatenate([part.data, np.zeros(PADDING, np.uint8)])

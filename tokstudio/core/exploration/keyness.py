@@ -8,14 +8,18 @@ of the table, with a sign: above 0 where the first side has more of it.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from tokstudio.core.base.arguments import plain_number, whole_number
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.exploration.items import Items, RunCounts, count_runs_work, unit_of
 from tokstudio.core.exploration.word_list import LONGEST, ItemRuns
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 STRONGEST = 30
 

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from math import isnan
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.base.progress import Work
@@ -17,6 +17,9 @@ from tokstudio.core.corpus.source import document_place
 from tokstudio.core.exploration.corpus_tokens import CorpusTokens, Ids, token_lengths
 from tokstudio.core.exploration.dispersion import DOCUMENT_UNIT, Dispersion, times_within
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FIRST_DOCUMENTS = 10
 _WHY_NOT = "How often it was made does not follow from the merges of this tokenizer."

@@ -13,10 +13,9 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arguments import several_of, told, whole_number
 from tokstudio.core.base.arrays import read_only
@@ -30,6 +29,9 @@ from tokstudio.core.corpus.sampling import blocks_work
 from tokstudio.core.corpus.source import Source, document_place
 from tokstudio.core.exploration.finders import HitBatch, HitFinder, RegexTimeout, foldings
 from tokstudio.core.text.utf8 import AnyPath
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MOST_KEPT = 1_000_000
 BARS = 1_000  # parts of a source that a bar code tells apart

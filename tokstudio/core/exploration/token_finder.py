@@ -12,10 +12,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
@@ -30,6 +29,9 @@ from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.batch import ends_work
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 T = TypeVar("T")
 
@@ -131,7 +133,7 @@ class SourceEncoder:
         Returns:
             The parts, the piece of each, and the piece and byte to continue at.
         """
-        starts, stops, rows = list[NDArray[np.int64]](), list[NDArray[np.int64]](), list[NDArray[np.int64]]()
+        starts, stops, rows = list["NDArray[np.int64]"](), list["NDArray[np.int64]"](), list["NDArray[np.int64]"]()
         begin, n = at, len(pieces.starts)
         while row < n and at < begin + size and (not rows or row - int(rows[0][0]) < MOST_DOCUMENTS):
             most = min(n, row + MOST_DOCUMENTS)
@@ -318,7 +320,7 @@ def _places(data: NDArray[np.uint8], needle: bytes) -> NDArray[np.int64]:
     """Where some bytes occur; of occurrences that overlap, the first."""
     from tokstudio.core.kernels.find import find_text
 
-    out, found, at = [np.empty(HITS, np.int64) for _ in range(3)], list[NDArray[np.int64]](), 0
+    out, found, at = [np.empty(HITS, np.int64) for _ in range(3)], list["NDArray[np.int64]"](), 0
     text, ends = read_only(data), read_only(np.array([len(data)], np.int64))
     wanted, no_words = read_only(np.frombuffer(needle, np.uint8)), read_only(np.zeros(0, np.bool_))
     while at < len(data):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.errors import ConfigError
@@ -20,6 +20,9 @@ from tokstudio.core.exploration.items import Items, RunCounts, count_runs_work, 
 from tokstudio.core.pretokenization.word_table import MOST_WORDS
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LONGEST = 5  # items of a row of a word list
 LEAST_RUN = 8  # pre-tokens of boilerplate

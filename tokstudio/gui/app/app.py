@@ -53,7 +53,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Mode, Theme
 from tokstudio.gui.widgets.file_dialogs import Choosers, path_of
 from tokstudio.gui.window.about import start_line
-from tokstudio.gui.window.main_window import LATE_MODULES, MainWindow
+from tokstudio.gui.window.main_window import MainWindow
 from tokstudio.gui.window.message_bar import ReportCard
 from tokstudio.version import __version__
 
@@ -166,6 +166,8 @@ class Studio(QObject):
         remove_left_texts()
         remove_left_folders()
         self.session = Session(self, Recorder(recovery) if recovery is not None else None)
+        # Beside the start they would only delay it, and two threads must not load NumPy at once (`cli.window`).
+        self.session.jobs.hold()
         self.window = MainWindow(self.session, self.theme, self.preferences, choosers)
         self.failure: ImportError | None = None  # why it ended at once
         self._limits = Limits()
@@ -227,9 +229,10 @@ class Studio(QObject):
             self.failure = error
             QCoreApplication.exit(1)
         else:
+            self.session.jobs.release()
             # In this thread, though it takes a tenth of a second: pyqtgraph looks at all classes of Qt, and the process
             # crashes now and then where another thread does that while this one uses them.
-            self._load_later(["pyqtgraph", "tokstudio.gui.plot.chart", *LATE_MODULES])
+            self._load_later(["pyqtgraph", "tokstudio.gui.plot.chart"])
 
     def _load_later(self, names: Sequence[str]) -> None:
         """Loads modules one at a time, each in a turn of the event loop, and then goes on."""

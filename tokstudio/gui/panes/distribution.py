@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction
 
@@ -24,6 +24,9 @@ from tokstudio.gui.token_table.token_uses import TokenUses
 from tokstudio.gui.widgets.labels import named
 from tokstudio.gui.widgets.layouts import stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 View = Literal["lengths", "ranks"]
 
@@ -51,7 +54,6 @@ class DistributionPane(Pane):
         super().__init__("distribution", "Distribution")
         self._session = session
         self._tokens: RunTokens | None = None
-        self._ranked: NDArray[np.int64] = np.zeros(0, np.int64)
         self.lengths = named(ReadingPlot(theme, self._length_words), "Tokens by their length in bytes")
         self._last_bar = 0  # the length from which all tokens share one bar; 0 if none do
         self.lengths.chosen.connect(self._choose_length)
@@ -93,6 +95,11 @@ class DistributionPane(Pane):
             self._draw_lengths(run, self._tokens, playhead)
         else:
             self._draw_ranks(run, self._tokens, playhead)
+
+    @cached_property
+    def _ranked(self) -> NDArray[np.int64]:
+        """The uses by rank that are drawn."""
+        return np.zeros(0, np.int64)
 
     def _draw_lengths(self, run: StudioRun, tokens: RunTokens, playhead: int) -> None:
         lengths, present = tokens.lengths()[: tokens.first + playhead], run.present(playhead)

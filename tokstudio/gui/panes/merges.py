@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, QTimer
 from PySide6.QtGui import QAction
 
@@ -26,6 +25,9 @@ from tokstudio.gui.token_table.search import Matches, RowsJob
 from tokstudio.gui.token_table.token_table_pane import TablePane
 from tokstudio.gui.token_text.spelling import figure, marked
 from tokstudio.gui.widgets.labels import plain_label
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- Merge query ------------------------------------------------------------------------------------------------------
 # The filter of the merge log: a `FilterQuery` that also finds who chose a merge, and what was removed after it.

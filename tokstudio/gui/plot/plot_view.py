@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -188,7 +189,11 @@ class ReadingPlot(PlotView):
         super().__init__(theme, parent)
         self._words = words
         self._current = -1  # the index of the value selected by keys
-        self.curve = Curve("", "active", np.zeros(0), np.zeros(0))
+
+    @cached_property
+    def curve(self) -> Curve:
+        """What is drawn."""
+        return Curve("", "active", np.zeros(0), np.zeros(0))
 
     def set_values(self, x: FloatArray, y: FloatArray, *, bars: bool = False) -> None:
         """Draws a curve through the values, or a bar over each x; x ascends."""

@@ -8,9 +8,9 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from itertools import takewhile, zip_longest
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -29,7 +29,6 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import row_of
-from tokstudio.core.exploration.search import Hit, Search
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.rows import direction
@@ -38,6 +37,11 @@ from tokstudio.gui.token_text.token_label import token_label
 from tokstudio.gui.widgets.figures import Index, ReadOnlyTable, TableModel, keeps_copy
 from tokstudio.gui.widgets.labels import guarded_painter, laid_out, utf16_offsets
 from tokstudio.gui.widgets.layouts import Fitting
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tokstudio.core.exploration.search import Hit, Search
 
 # --- Hits of a search as lines, in any thread -------------------------------------------------------------------------
 

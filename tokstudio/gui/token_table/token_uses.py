@@ -3,10 +3,15 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.gui.state.run import StudioRun
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # A token occurs in the corpus; or later merges replaced all its occurrences; or it never occurred; or it does not
 # occur, for an unknown reason; or it is a special token, which is cut out before counting.
@@ -17,11 +22,8 @@ class TokenUses:
     """The counts of the tokens that exist at the playhead, by slot; `ids` has the ids where a file gave them."""
 
     def __init__(self, run: StudioRun | None = None, playhead: int = 0, ids: NDArray[np.int32] | None = None) -> None:
-        # int64, in units of 1 / `scale`; empty if the run has no counts; then every token counts as used
-        self.counts = np.zeros(0, np.int64)
         # 1,000 if a source of the run has a weight that is no whole number, else 1
         self.scale = 1 if run is None else run.weight_scale
-        self._absent = np.zeros(0, np.bool_)
         self._specials: dict[int, int | None] = {}
         self._guessed = False
         counts = run.uses.at(playhead) if run is not None else None
@@ -55,6 +57,15 @@ class TokenUses:
         self.counts = np.concatenate([counts[:base], behind, counts[base:]]) if trailing else counts.copy()
         for slot, uses in self._specials.items():
             self.counts[slot] = uses or 0
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """The counts, in units of 1 / `scale`; empty if the run has none: then every token counts as used."""
+        return np.zeros(0, np.int64)
+
+    @cached_property
+    def _absent(self) -> NDArray[np.bool_]:
+        return np.zeros(0, np.bool_)
 
     @property
     def known(self) -> bool:

@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from tokstudio.gui.style.theme import Palette, Theme
 from tokstudio.gui.widgets.labels import guarded_painter, plain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _HEIGHT = 24  # pixels
 _FAINTEST = 0.4  # the opacity of a bar with one hit among many
@@ -50,8 +54,6 @@ class BarCode(QWidget):
     def __init__(self, theme: Theme, name: str, words: Callable[[int, int], str]) -> None:
         super().__init__()
         self._theme, self._words = theme, words
-        self._bars = np.zeros(0, np.int64)
-        self._taken = np.zeros(0, np.int64)  # the bars with hits
         self._borders: Sequence[float] = ()
         self.current = -1  # the bar that keys have reached; -1 for none
         self._pointed = -1
@@ -60,6 +62,16 @@ class BarCode(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
         theme.changed.connect(self.updateGeometry)
+
+    @cached_property
+    def _bars(self) -> NDArray[np.int64]:
+        """The hits of each bar."""
+        return np.zeros(0, np.int64)
+
+    @cached_property
+    def _taken(self) -> NDArray[np.int64]:
+        """The bars with hits."""
+        return np.zeros(0, np.int64)
 
     def show_bars(self, bars: NDArray[np.int64], borders: Sequence[float] = ()) -> None:
         """Shows the hits in each of equal parts; `borders` are shares of the text at which a thin line stands."""

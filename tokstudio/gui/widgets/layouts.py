@@ -102,6 +102,16 @@ def set_tab_order(*widgets: QWidget) -> None:
         QWidget.setTabOrder(one, other)
 
 
+def in_tab_order(widget: QWidget) -> list[QWidget]:
+    """What takes the focus in a widget, in the order in which Tab goes through the window."""
+    controls, after = [], widget.nextInFocusChain()
+    while after is not None and after is not widget:
+        if widget.isAncestorOf(after) and after.focusPolicy() != Qt.FocusPolicy.NoFocus:
+            controls.append(after)
+        after = after.nextInFocusChain()
+    return controls
+
+
 def rule() -> QFrame:
     """A thin line between rows."""
     line = QFrame()

@@ -8,7 +8,7 @@ a tree, or for a table.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -38,8 +38,8 @@ def last_workspace(preferences: Preferences) -> str:
 class Arrangement(QObject):
     """Places the panes, and saves and restores their layout in each workspace.
 
-    Those of a workspace are made when it is entered; those of Learn that wait for the first run may come later. Who
-    makes a pane calls `add`, and when all are made, `complete`.
+    Those of a workspace are made when it is entered; at the start, those that wait for the first run may come later.
+    Who makes a pane calls `add`, and when all are made, `complete`.
 
     Args:
         window: The window.
@@ -53,12 +53,12 @@ class Arrangement(QObject):
     moved = Signal(Pane)  # the workspace was changed to show this pane
 
     def __init__(
-        self, window: QMainWindow, names: Sequence[str], make: Callable[[str], Pane], room: QSize, rest: int
+        self, window: QMainWindow, names: Iterable[str], make: Callable[[str], Pane], room: QSize, rest: int
     ) -> None:
         super().__init__(window)
         self._window, self._names, self._make = window, names, make
         self._panes: dict[str, Pane] = {}  # those that are made
-        self._absent: frozenset[str] = frozenset()  # those of Learn that `begin` did without
+        self._absent: frozenset[str] = frozenset()  # those of this workspace that `load` did without
         self._room, self._size = room, screen_size(room)
         self._sizes = DockSizes(window, rest)
         self.workspace = LEARN  # the name of the current one
@@ -82,14 +82,8 @@ class Arrangement(QObject):
         self._chosen_size = self._grown = self._noted = QSize()
         self._restyled, self._line = False, 0  # between `note_size` and `keep_sizes`; the height of a line before
 
-    def begin(self) -> None:
-        """Places the panes that were added."""
-        self._absent = WORKSPACES[LEARN].with_run - self._panes.keys()
-        self._put_first()
-        self._window.installEventFilter(self)
-
     def complete(self) -> None:
-        """Places the panes that `begin` did without, and that were added since."""
+        """Places the panes that `load` did without, and that were added since."""
         if not self._absent:
             return
         self._absent = frozenset()
@@ -118,7 +112,7 @@ class Arrangement(QObject):
         return self._panes_of(self.workspace)
 
     def _panes_of(self, workspace: str) -> list[Pane]:
-        own = WORKSPACES[workspace].panes - (self._absent if workspace == LEARN else frozenset())
+        own = WORKSPACES[workspace].panes - self._absent
         return [self._make(name) for name in self._names if name in own]
 
     # ---- layouts
@@ -148,10 +142,12 @@ class Arrangement(QObject):
         return name is not None
 
     def load(self, preferences: Preferences) -> None:
-        """Restores the layouts of `store`, and enters the workspace."""
+        """Places the panes that were added, in the layouts of `store`, and enters the workspace that was left."""
         states = {name: preferences.bytes(workspace.key) for name, workspace in WORKSPACES.items()}
         self._left = {name: (state, QSize(), {}) for name, state in states.items() if not state.isEmpty()}
         self.workspace = last_workspace(preferences)
+        self._absent = WORKSPACES[self.workspace].with_run - self._panes.keys()
+        self._window.installEventFilter(self)
         if not self.restore(states[self.workspace]):
             self.reset()
 

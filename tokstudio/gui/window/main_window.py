@@ -3,16 +3,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer, QUrl, SignalInstance
 from PySide6.QtGui import (
-    QAction,
     QActionGroup,
     QCloseEvent,
     QDesktopServices,
@@ -33,9 +30,6 @@ from tokstudio.gui.commands.open_commands import OpenCommands, is_link
 from tokstudio.gui.commands.registry import list_actions
 from tokstudio.gui.commands.surgery_commands import SurgeryCommands
 from tokstudio.gui.find.finder import Finder
-from tokstudio.gui.panes.compression.pane import CompressionPane
-from tokstudio.gui.panes.guide import GuidePane
-from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.project.autosave import Recovery
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.project.experiment import ExperimentFiles
@@ -50,26 +44,31 @@ from tokstudio.gui.tour.tour import Tour
 from tokstudio.gui.widgets.card import Strips
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
 from tokstudio.gui.widgets.labels import WordAsked, word_of
+from tokstudio.gui.widgets.layouts import in_tab_order
 from tokstudio.gui.widgets.menus import Menu
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.window.dock_layout import Arrangement, last_workspace
 from tokstudio.gui.window.message_bar import Flash, MessageBar, RecoveryCard
 from tokstudio.gui.window.pane_headers import PaneHeaders
+from tokstudio.gui.window.panes import KINDS, PaneMaker
 from tokstudio.gui.window.preferences import PreferencesDialog
 from tokstudio.gui.window.status_bar import StatusLine
 from tokstudio.gui.window.tool_bar import RecentEntries, ToolBar
-from tokstudio.gui.window.workspaces import LEARN, WORKSPACES
+from tokstudio.gui.window.workspaces import WORKSPACES
 
 if TYPE_CHECKING:
     from tokstudio.gui.panes.compare.pane import ComparePane
+    from tokstudio.gui.panes.compression.pane import CompressionPane
     from tokstudio.gui.panes.configure.pane import ConfigurePane
     from tokstudio.gui.panes.corpus.pane import CorpusPane
     from tokstudio.gui.panes.distribution import DistributionPane
     from tokstudio.gui.panes.explore.pane import ExplorePane
+    from tokstudio.gui.panes.guide import GuidePane
     from tokstudio.gui.panes.merges import MergesPane
     from tokstudio.gui.panes.runs.pane import RunsPane, RunTable
     from tokstudio.gui.panes.sizes.pane import SizesPane
+    from tokstudio.gui.panes.text.pane import TextPane
     from tokstudio.gui.panes.token.pane import TokenPane
     from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
     from tokstudio.gui.panes.why.pane import WhyPane
@@ -80,16 +79,8 @@ _SIZE = QSize(1440, 900)
 _GUTTER = 8
 _AT_ONCE = 4  # late panes, so that the window answers in between
 _AROUND = QSize(2 * _GUTTER, 48)  # the part of the screen that the title bar and borders need
-# By object name, in the order of the menu and of Tab.
-_PANES = ("corpus", "configure", "compression", "distribution", "compare", "explore")
-_PANES += ("merges", "vocabulary", "runs", "sizes", "text", "token", "why", "guide")
-# Panes that Learn shows only with a run, or never.
-_LATE = ("compare.pane", "configure.pane", "corpus.pane", "distribution", "explore.pane", "merges", "runs.pane")
-_LATE += ("sizes.pane", "token.pane", "vocabulary.pane", "why.pane")
-#: Their modules: who has loaded them one at a time makes them sooner.
-LATE_MODULES = tuple(f"tokstudio.gui.panes.{name}" for name in _LATE)
-
-_AnyPane = TypeVar("_AnyPane", bound=Pane)
+# What the window itself connects.
+_ALWAYS = ("compression", "text", "guide")
 
 
 def _late(name: str) -> Any:  # noqa: ANN401  each attribute names its type
@@ -97,8 +88,7 @@ def _late(name: str) -> Any:  # noqa: ANN401  each attribute names its type
 
     def pane(window: MainWindow) -> Pane:
         """It, made now if it is not there yet."""
-        window.make_rest()
-        return window._made[name]
+        return window._pane_of(name)
 
     return property(pane)
 
@@ -106,6 +96,9 @@ def _late(name: str) -> Any:  # noqa: ANN401  each attribute names its type
 class MainWindow(QMainWindow):
     """One window on a session."""
 
+    compression: CompressionPane = _late("compression")
+    text: TextPane = _late("text")
+    guide: GuidePane = _late("guide")
     corpus: CorpusPane = _late("corpus")
     configure: ConfigurePane = _late("configure")
     distribution: DistributionPane = _late("distribution")
@@ -152,8 +145,9 @@ class MainWindow(QMainWindow):
         )
         self.actions_by_id = build_actions(self._actions, theme, self)
         self._made: dict[str, Pane] = {}  # the panes that are placed
-        self._others: Iterator[Pane] | None = self._make_others()  # makes those that the start leaves out
-        self._late: list[Pane] = []  # of those, what is made and not placed yet
+        self._late: list[Pane] = []  # those that the start has left out, made and not placed yet
+        kept = preferences, self.opening, self.commands
+        self._maker = PaneMaker(session, theme, self.actions_by_id, *kept, self._list_lengths)
         with theme.sheet_at_end():
             self._make_panes()
         self.status = StatusLine(session, theme)
@@ -165,12 +159,11 @@ class MainWindow(QMainWindow):
         self.toolbar = ToolBar(self.actions_by_id, theme, self.finder.box)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self._make_menus()
-        self.places = Arrangement(self, _PANES, self._pane_of, room, session.jobs.pauses.resized)
+        self.places = Arrangement(self, KINDS, self._pane_of, room, session.jobs.pauses.resized)
         of_pane = [self.actions_by_id[name] for name in ("maximise_pane", "float_pane")]
         self.headers = PaneHeaders(self, self.places, of_pane)
         for pane in self._made.values():
             self._place(pane)
-        self.places.begin()
         self.tour = self._make_tour()
         self.flash = Flash(theme, self)
         self._connect()
@@ -314,89 +307,35 @@ class MainWindow(QMainWindow):
         return room
 
     def _make_panes(self) -> None:
-        """Makes the panes that Learn shows first, and all where another workspace is shown; `make_rest` the others."""
-        self.compression = self._added(CompressionPane(*self._parts))
-        self.text = self._added(TextPane(*self._parts))
-        self.guide = self._added(GuidePane(*self._parts))
-        if last_workspace(self.preferences) != LEARN:
-            for pane in self._make_others():
-                self._added(pane)
-            self._others = None
-        for name in filter(self._made.__contains__, _PANES):
+        """Makes the panes that the workspace shows at the start; `make_rest` makes the others."""
+        workspace = WORKSPACES[last_workspace(self.preferences)]
+        for name in dict.fromkeys((*_ALWAYS, *KINDS)):
+            if name in _ALWAYS or name in workspace.panes - workspace.with_run:
+                self._made[name] = self._maker.make(name)
+        for name in filter(self._made.__contains__, KINDS):
             # Before the style sheet is applied: it would be computed again for a pane that gets its parent later.
             self._made[name].setParent(self)
 
-    @property
-    def _parts(self) -> tuple[Session, Theme, dict[str, QAction]]:
-        return self.session, self.theme, self.actions_by_id
-
-    def _make_others(self) -> Iterator[Pane]:
-        """Makes the panes that Learn shows only with a run, or never: they take a quarter of the time of a start."""
-        # Their modules import parts of NumPy, which the command line lets be loaded late: it cannot begin with a part.
-        _ = np.ndarray
-        from tokstudio.gui.panes.compare.pane import ComparePane
-        from tokstudio.gui.panes.configure.pane import ConfigurePane
-        from tokstudio.gui.panes.corpus.pane import CorpusPane
-        from tokstudio.gui.panes.distribution import DistributionPane
-        from tokstudio.gui.panes.explore.pane import ExplorePane
-        from tokstudio.gui.panes.merges import MergesPane
-        from tokstudio.gui.panes.runs.pane import RunsPane
-        from tokstudio.gui.panes.sizes.pane import MODEL_WIDTH, SizesPane
-        from tokstudio.gui.panes.token.pane import TokenPane
-        from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
-        from tokstudio.gui.panes.why.pane import WhyPane
-
-        get, keep = self.preferences.get, partial(partial, self.preferences.set)
-        corpus = CorpusPane(*self._parts)
-        corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
-        corpus.problems.wholeAsked.connect(self.opening.importing.keep_whole)
-        corpus.problems.textAsked.connect(self.opening.importing.read_as_text)
-        yield corpus
-        yield ConfigurePane(*self._parts)
-        distribution = DistributionPane(*self._parts)
-        distribution.lengthsChosen.connect(self._list_lengths)
-        yield distribution
-        yield ComparePane(*self._parts)
-        yield ExplorePane(*self._parts)
-        yield MergesPane(*self._parts)
-        yield TokenPane(*self._parts)
-        yield WhyPane(*self._parts)
-        vocabulary = VocabularyPane(*self._parts)
-        vocabulary.table.set_choices(get("token_columns", ""))
-        vocabulary.table.columnsChosen.connect(keep("token_columns"))
-        yield vocabulary
-        runs = RunsPane(*self._parts)
-        runs.table.set_choices(get("run_columns", ""))
-        runs.table.columnsChosen.connect(keep("run_columns"))
-        runs.deleteAsked.connect(self.commands.delete)
-        yield runs
-        sizes = SizesPane(*self._parts)
-        sizes.set_model(get("model_width", MODEL_WIDTH), get("model_tied", True))
-        sizes.widthChosen.connect(keep("model_width"))
-        sizes.tiedChosen.connect(keep("model_tied"))
-        yield sizes
-
-    def make_some(self, number: int | None = _AT_ONCE) -> bool:
-        """Makes some of the panes that the start has left out, or all; False where there is none to make."""
-        if self._others is None or len(self._made) + len(self._late) == len(_PANES):
-            return False
-        with self.theme.sheet_at_end():
-            for pane in islice(self._others, number):
-                pane.setParent(self)
-                self._late.append(pane)
-        return True
+    def make_some(self, number: int = _AT_ONCE) -> bool:
+        """Makes some of the panes that the start has left out; False where there is none to make."""
+        made = {*self._made, *(pane.objectName() for pane in self._late)}
+        names = [name for name in KINDS if name not in made][:number]
+        if names:
+            with self.theme.sheet_at_end():
+                for name in names:
+                    self._late.append(self._maker.make(name))
+                    self._late[-1].setParent(self)
+        return bool(names)
 
     def make_rest(self) -> None:
         """Makes and places the panes that the start has left out.
 
         It is done before anything goes on: some do work for others, or keep what they were told.
         """
-        if self._others is None:
+        if len(self._made) == len(KINDS):
             return
-        self.make_some(None)
-        self._others = None
-        for pane in self._late:
-            self._added(pane)
+        self.make_some(len(KINDS))
+        self._made |= {pane.objectName(): pane for pane in self._late}
         for pane in self._late:
             self._place(pane)
         self.places.complete()
@@ -405,16 +344,9 @@ class MainWindow(QMainWindow):
 
     def _put_in_tab_order(self, late: Collection[Pane]) -> None:
         """Lets Tab go through the panes in their order, though some were made after others."""
-        controls: dict[Pane, list[QWidget]] = {pane: [] for pane in self.panes}
-        after = self.nextInFocusChain()
-        while after is not None and after is not self:
-            pane = next((pane for pane in controls if pane.isAncestorOf(after)), None)
-            if pane is not None and after.focusPolicy() != Qt.FocusPolicy.NoFocus:
-                controls[pane].append(after)
-            after = after.nextInFocusChain()
         before: QWidget = self
-        for pane, of_pane in controls.items():
-            for control in of_pane:
+        for pane in self.panes:
+            for control in in_tab_order(pane):
                 if pane in late:
                     self.setTabOrder(before, control)
                 before = control
@@ -432,11 +364,7 @@ class MainWindow(QMainWindow):
     def panes(self) -> tuple[Pane, ...]:
         """All panes, in the order of the menu and of Tab."""
         self.make_rest()
-        return tuple(self._made[name] for name in _PANES)
-
-    def _added(self, pane: _AnyPane) -> _AnyPane:
-        self._made[pane.objectName()] = pane
-        return pane
+        return tuple(self._made[name] for name in KINDS)
 
     def _make_tour(self) -> Tour:
         lit = (self.toolbar.train_button, self.toolbar.export_button, self.text, self._pane_of)

@@ -161,3 +161,31 @@ def test_a_job_that_has_not_begun_when_it_is_cancelled_or_all_end_does_nothing(q
     keeper.end()
     qtbot.wait(50)
     assert not seen
+
+
+def test_jobs_that_are_held_begin_when_they_are_released(qtbot):
+    jobs, seen, other, done = Jobs(), [], [], Listener()
+    jobs.hold()
+    held = [jobs.start(lambda: counting(3, seen), done.finished), jobs.start(lambda: counting(3, other))]
+    of_another, _ = listened(lambda: counting(2, other))
+    jobs.begin(of_another)
+    held[1].cancel()
+    qtbot.wait(5)
+    assert (seen, other) == ([], [])
+    assert [job.running for job in (*held, of_another)] == [True, True, True]
+    jobs.release()
+    qtbot.waitUntil(lambda: not jobs.running and not of_another.running)
+    assert (seen, other) == ([0, 1, 2], [0, 1])
+    assert done.heard == [("finished", 3)]
+    later = jobs.start(lambda: counting(2, other))
+    qtbot.waitUntil(lambda: not later.running)
+    assert other == [0, 1, 0, 1]
+
+
+def test_jobs_that_are_held_never_begin_after_the_end(qtbot):
+    jobs, seen = Jobs(), []
+    jobs.hold()
+    jobs.start(lambda: counting(3, seen))
+    jobs.end()
+    qtbot.wait(5)
+    assert seen == []

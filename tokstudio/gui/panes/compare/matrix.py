@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QContextMenuEvent, QFont, QFontMetrics, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
@@ -26,6 +26,9 @@ from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import guarded_painter, in_a_sentence
 from tokstudio.gui.widgets.layouts import Fitting, column, rule
 from tokstudio.version import __version__
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- The matrix of one figure: a row for each text, a column for each tokenizer, and rows of totals below -------------
 

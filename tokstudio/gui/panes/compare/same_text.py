@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
@@ -33,6 +33,9 @@ from tokstudio.gui.widgets.labels import named, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, give_way, row, stacked
 from tokstudio.gui.widgets.menus import push_button, tool_button
 from tokstudio.gui.widgets.pane import EmptyState
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LONGEST = 3_000  # characters of a line that are shown
 

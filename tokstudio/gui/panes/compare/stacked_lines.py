@@ -7,10 +7,9 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -38,6 +37,9 @@ from tokstudio.gui.token_text.rows import direction
 from tokstudio.gui.token_text.spelling import PieceTable, grapheme_edges, hex_head, marked, shown
 from tokstudio.gui.widgets.labels import guarded_painter, isolated, plain
 from tokstudio.gui.widgets.layouts import Canvas
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- A line of text laid out once, for the rows of all tokenizers: the place of each character in wrapped lines -------
 

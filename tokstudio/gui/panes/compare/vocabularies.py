@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
@@ -34,6 +34,9 @@ from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import in_a_sentence, isolated, named, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- The rows of two compared vocabularies: which part of them, filtered and sorted in a job --------------------------
 

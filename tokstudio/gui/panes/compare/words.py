@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QPlainTextEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
@@ -36,6 +36,9 @@ from tokstudio.gui.widgets.labels import guarded_painter, isolated, named, parag
 from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, row, stacked
 from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- Words with their pieces in each compared tokenizer: made in a job, and listed in any order -----------------------
 

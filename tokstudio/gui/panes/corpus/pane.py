@@ -289,7 +289,7 @@ class CorpusPane(Pane):
         amount = corpus.left_out_text if whole else corpus.left_out_texts()[rows[0]]
         self.left_out.setText("Leaving text out…" if corpus.is_leaving_out else f"Left out: {amount or 'nothing'}")
         self.put_back.setVisible(not corpus.is_leaving_out)
-        self._left_out.setVisible(corpus.is_leaving_out or bool(len(corpus.left)))
+        self._left_out.setVisible(corpus.is_leaving_out or corpus.reduced is not None)
 
     def _show_page(self) -> None:
         sources = self._corpus.sources

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import (
     QEvent,
     QItemSelection,
@@ -40,6 +40,9 @@ from tokstudio.gui.widgets import layouts
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import TermLabel, plain, plain_label
 from tokstudio.gui.widgets.sliced_work import Slices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- The sources of a corpus as a table: name, size, and a mark on changed files --------------------------------------
 # It reads no files; the caller says which have changed or are missing.

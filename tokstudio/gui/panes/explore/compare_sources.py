@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QSizePolicy
 
@@ -37,6 +36,9 @@ from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.labels import isolated, named, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- The sides, and what is typical of each ---------------------------------------------------------------------------
 

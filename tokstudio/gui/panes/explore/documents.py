@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QPoint, Qt, QTimer
 from PySide6.QtGui import QFont
 
@@ -35,6 +34,9 @@ from tokstudio.gui.widgets.labels import isolated, plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.menus import Menu
 from tokstudio.gui.widgets.pane import EmptyState
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- What is listed ---------------------------------------------------------------------------------------------------
 

@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QFont
 
@@ -25,6 +24,9 @@ from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.fields import restyle
 from tokstudio.gui.widgets.labels import isolated
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _STEP = 1 << 11
 _LONGEST = 160  # bytes of an item that are shown

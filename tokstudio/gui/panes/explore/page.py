@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QItemSelectionModel, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
@@ -22,6 +21,9 @@ from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import Fitting, column, stacked
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.gui.widgets.work_line import WorkLine
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _MOST_COPIED = 1 << 12  # rows
 _BESIDE = 9  # pixels on each side of the text of a cell

@@ -21,7 +21,7 @@ from tokstudio.gui.panes.explore.words import WordsPage
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import ElidedLabel, in_a_sentence
-from tokstudio.gui.widgets.layouts import TallBody, column, row, stacked
+from tokstudio.gui.widgets.layouts import TallBody, column, in_tab_order, row, set_tab_order, stacked
 from tokstudio.gui.widgets.menus import button_of, link_button
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 
@@ -88,6 +88,8 @@ class ExplorePane(Pane):
                     table.setSizePolicy(table.sizePolicy().horizontalPolicy(), QSizePolicy.Policy.Ignored)
             # With large text, a page may need more height than the screen has: it scrolls then.
             self._stack.addWidget(TallBody(page))
+            # Else Tab would reach it after all other panes.
+            set_tab_order(self.divide, *in_tab_order(page))
             page.tabled.connect(self._offer)
         return self._made[number]
 

@@ -6,10 +6,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, QPoint, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QCheckBox, QHeaderView, QSizePolicy, QStyledItemDelegate, QStyleOptionViewItem
@@ -35,6 +34,9 @@ from tokstudio.gui.widgets.figures import Index, ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, named, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, row
 from tokstudio.gui.widgets.pane import EmptyState
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- What is searched for ---------------------------------------------------------------------------------------------
 

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtWidgets import QCheckBox
 
 from tokstudio.core.base.progress import Work
@@ -24,6 +23,9 @@ from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.labels import named, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- What is listed ---------------------------------------------------------------------------------------------------
 

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, Signal
 from PySide6.QtGui import QFont, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView
@@ -27,6 +27,9 @@ from tokstudio.gui.session.measuring.measurers import MeasuredText
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
 from tokstudio.gui.widgets.layouts import Fitting
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- The sizes of a run as rows: the one at the playhead, those with a remark, and the others, ascending --------------
 

@@ -14,8 +14,6 @@ from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.exploration.search import Search
-from tokstudio.core.exploration.token_finder import TokenFinder
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
@@ -130,6 +128,9 @@ class LinesPage(QWidget):
         # Weighted uses are not a number of places.
         weighted = run.has_counts and corpus.weights is not None
         self._uses = None if weighted else run.uses.of(token, self._view.playhead)
+        from tokstudio.core.exploration.search import Search
+        from tokstudio.core.exploration.token_finder import TokenFinder
+
         finder = TokenFinder(tokenizer, [token])
         begin = partial(Search, corpus, finder, held_out=held_out, width=WIDTH)
         self._search = HitSearch(corpus, begin, (tokenizer, token))

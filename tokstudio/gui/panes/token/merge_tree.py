@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -29,6 +31,9 @@ from tokstudio.gui.token_text.token_label import in_characters, token_label
 from tokstudio.gui.widgets.figures import svg_of
 from tokstudio.gui.widgets.labels import guarded_painter, named, paragraph_label
 from tokstudio.gui.widgets.layouts import Fitting, column
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["MergeTree", "TreeNode"]
 
@@ -330,7 +335,6 @@ class MergesPage(Fitting, QWidget):
         super().__init__()
         self._theme = theme
         self._tokenizer: Tokenizer | None = None
-        self._rows: NDArray[np.intp] = np.empty(0, np.intp)  # the merges that have the token as a part
         self._as_characters = False
         self.tree = MergeTree(theme)
         self.tree.setMinimumHeight(40)
@@ -343,6 +347,11 @@ class MergesPage(Fitting, QWidget):
         column((self.tree, 1), self.built, self.chips, (self._filler, 1), spacing=4, parent=self)
         QWidget.setTabOrder(self.tree, self.chips)
         theme.changed.connect(self.fit)
+
+    @cached_property
+    def _rows(self) -> NDArray[np.intp]:
+        """The merges that have the token as a part."""
+        return np.empty(0, np.intp)
 
     def show_token(self, tokenizer: Tokenizer, token: int, as_characters: bool) -> None:
         """Shows the tree of a token, in the byte-level alphabet if that is switched on."""

@@ -7,7 +7,7 @@ Computed on the page, once the token has not changed for a moment, from the corp
 from __future__ import annotations
 
 from math import isnan
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt, QTimer
@@ -19,8 +19,6 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text, several
 from tokstudio.core.corpus.corpus import ONCE
 from tokstudio.core.corpus.source import document_place
-from tokstudio.core.exploration.exploration import Exploration
-from tokstudio.core.exploration.origin import TokenOrigin
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.measuring.exploring import Inquiry
 from tokstudio.gui.session.session import Session
@@ -33,6 +31,10 @@ from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.gui.widgets.work_line import WorkLine
 from tokstudio.version import __version__
+
+if TYPE_CHECKING:
+    from tokstudio.core.exploration.exploration import Exploration
+    from tokstudio.core.exploration.origin import TokenOrigin
 
 _WILL_SHOW = "The documents that the token comes from will be here."
 _NO_TOKENIZER = "Train a tokenizer, or open one."

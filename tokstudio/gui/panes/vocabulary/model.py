@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer
 
 from tokstudio.core.base.progress import Work
@@ -28,6 +28,9 @@ from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.search import Matches, RowsJob
 from tokstudio.gui.token_table.token_uses import TokenUses
 from tokstudio.gui.token_text.spelling import figure, hex_head, marked
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # --- Maps rows of the vocabulary table to tokens ----------------------------------------------------------------------
 

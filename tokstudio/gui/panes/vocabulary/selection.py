@@ -3,10 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.analysis.reachability import REACHED
 from tokstudio.core.analysis.token_index import NOT_UTF8, WHITE_SPACE, TokenIndex
@@ -18,6 +17,9 @@ from tokstudio.gui.token_table.filters import LOOKS, MADE, SCRIPT, USES_STATES
 from tokstudio.gui.token_table.query import Query
 from tokstudio.gui.token_table.search import Matches
 from tokstudio.gui.token_table.token_uses import UNCOUNTED, USED, TokenUses
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: The columns of the vocabulary.
 ID, TOKEN, BYTES, LENGTH, PARTS, MERGE, USES, KIND, NOTES, RANGE, TOP, BUNCHED, DISPERSION, EMITTED = range(14)

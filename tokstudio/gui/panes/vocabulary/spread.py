@@ -9,19 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.corpus.source import document_place
 from tokstudio.core.exploration.dispersion import DOCUMENT_UNIT, Dispersion
-from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.measuring.exploring import WrittenTable, table_work
 from tokstudio.gui.token_table.filters import IN_ONE, MOSTLY_IN_ONE, MOSTLY_REPEATED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tokstudio.core.exploration.exploration import Exploration
 
 _MOSTLY = 0.9  # of the uses of a token
 _REPEATED = "repeated-lines"
@@ -65,7 +69,7 @@ class Spread:
 
     def in_places(self, chosen: frozenset[str]) -> NDArray[np.bool_] | None:
         """Bool [ids], which tokens are in one of the chosen places; None where none is chosen."""
-        measured, found = self.measured, list[NDArray[np.bool_]]()
+        measured, found = self.measured, list["NDArray[np.bool_]"]()
         if IN_ONE in chosen:
             found.append(measured.range == 1)
         if MOSTLY_IN_ONE in chosen:

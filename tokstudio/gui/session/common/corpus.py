@@ -215,11 +215,12 @@ class CorpusState(QObject):
     @property
     def left_out_text(self) -> str:
         """How much is left out: "12 documents, 312 kB"; "" for nothing."""
-        return _amounts(*self.left.by_source.sum(axis=0).tolist())
+        return "" if self._reduced is None else _amounts(*self.left.by_source.sum(axis=0).tolist())
 
     def left_out_texts(self) -> list[str]:
         """The same for each source."""
-        return [_amounts(*row) for row in self.left.by_source.tolist()] or [""] * len(self.sources)
+        rows = self.left.by_source.tolist() if self._reduced is not None else []
+        return [_amounts(*row) for row in rows] or [""] * len(self.sources)
 
     @property
     def reduced(self) -> Corpus | None:

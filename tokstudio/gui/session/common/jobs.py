@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
 from PySide6.QtCore import QObject, QThread, QTimer, Signal
 
 from tokstudio.core.base.errors import TokStudioError
@@ -113,12 +112,14 @@ class Job(QObject):
         """Whether it was asked to end early."""
         return self._thread.cancelled.is_set()
 
-    def start(self) -> None:
-        """Starts the thread once the current event is handled: until then, it would only slow down the window."""
-        # The window opens without NumPy (`cli.window`), which two threads must not load at once.
-        np.empty(0)
+    def start(self, *, held: bool = False) -> None:
+        """Starts the thread once the current event is handled: until then, it would only slow down the window.
+
+        The thread of one that is `held` waits for the next call.
+        """
         self._started = True
-        self._begin.start()
+        if not held:
+            self._begin.start()
 
     def pause(self) -> None:
         """Waits before the next step. May be called from any thread, including the worker."""
@@ -200,7 +201,18 @@ class Jobs(QObject):
         super().__init__(parent)
         self.pauses = pauses or Pauses()
         self.running: list[Job] = []  # those that have not ended
+        self._held: list[Job] | None = None  # those that wait for `release`; None where none has to
         self._closed = False
+
+    def hold(self) -> None:
+        """Lets the threads of jobs wait for `release`."""
+        self._held = []
+
+    def release(self) -> None:
+        """Starts the threads that have waited; later ones do not wait."""
+        held, self._held = self._held or [], None
+        for job in held:
+            job.start()
 
     def start(
         self,
@@ -228,7 +240,7 @@ class Jobs(QObject):
         job.failed.connect(failed or self.report)
         job.ended.connect(self._job_ended)
         self.running.append(job)
-        job.start()
+        self._start(job)
         self.busy_changed.emit()
         if asked and not quiet:
             self.begun.emit()
@@ -236,8 +248,13 @@ class Jobs(QObject):
 
     def begin(self, job: Job) -> None:
         """Starts a job that the user asked for and that another part of the session made and looks after."""
-        job.start()
+        self._start(job)
         self.begun.emit()
+
+    def _start(self, job: Job) -> None:
+        job.start(held=self._held is not None)
+        if self._held is not None:
+            self._held.append(job)
 
     def reveal(self, job: Job) -> None:
         """Shows a quiet job."""
