@@ -26,7 +26,7 @@ def shown(window: MainWindow) -> list[str]:
 
 
 @at_window()
-def test_the_button_needs_a_text_opens_a_row_for_each_algorithm_and_what_was_trained_before_a_cancel_is_shown(
+def test_the_button_opens_a_row_for_each_algorithm_and_compare_and_the_plot_show_what_was_trained_alone(
     qtbot, unstyled, window
 ):
     window.show_compare()
@@ -66,12 +66,12 @@ def test_the_button_needs_a_text_opens_a_row_for_each_algorithm_and_what_was_tra
     for run in session.runs.all:
         run.note(exported=True)
 
-
-@at_window()
-def test_after_the_training_compare_and_the_plot_show_these_runs_alone(qtbot, unstyled, window):
-    session = window.session
+    # After a training Compare and the plot show these runs alone.
+    session.runs.replace_all([])
+    session.corpus.set_sources(())
     session.corpus.add_texts(LANGUAGES)
     before = trained(qtbot, window)
+    number = int(before.name.removeprefix("Run "))
     session.comparison.show_simple("Bytes", True)
     session.training.set_settings(replace(session.training.settings, vocabulary_size=400, pattern="gpt2"))
     told: list[str] = []
@@ -86,11 +86,15 @@ def test_after_the_training_compare_and_the_plot_show_these_runs_alone(qtbot, un
         if row not in (len(TITLES) - 1, len(TITLES)):
             dialog.table.selectRow(row)
             qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
-    expected = [f"{TITLES[0]} (Run 2)", f"{TITLES[-1]} (Run 3)", ALGORITHM_TITLES[next(iter(LIBRARY_ALGORITHMS))]]
+    expected = [
+        f"{TITLES[0]} (Run {number + 1})",
+        f"{TITLES[-1]} (Run {number + 2})",
+        ALGORITHM_TITLES[next(iter(LIBRARY_ALGORITHMS))],
+    ]
     qtbot.mouseClick(dialog.train_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not session.queue.total)
     quiet(qtbot, window)
-    assert [run.name for run in session.runs.all] == ["Run 1", *expected]
+    assert [run.name for run in session.runs.all] == [before.name, *expected]
     assert shown(window) == expected
     assert not window.compare.visibleRegion().isEmpty()
     assert session.runs.active.name == expected[1], "the last with a curve"
@@ -99,7 +103,7 @@ def test_after_the_training_compare_and_the_plot_show_these_runs_alone(qtbot, un
     assert {entry.name for entry in window.compression.legend.entries} == set(expected[:2])
     assert session.history.undo_text == "Compare Algorithms"
     session.history.undo()
-    assert shown(window) == ["Run 1", *expected, "Bytes"]
+    assert shown(window) == [before.name, *expected, "Bytes"]
     session.history.redo()
     assert shown(window) == expected
     assert before in session.runs.all

@@ -37,7 +37,7 @@ def encodings(window) -> list[str]:
 
 
 @at_window()
-def test_binary_files_are_refused_or_skipped_in_a_folder_and_read_as_bytes_by_a_button(
+def test_binary_files_are_refused_or_skipped_in_a_folder_and_read_and_reopened_as_bytes_on_request(
     qtbot, tmp_path, packed, window, answers
 ):
     answers.files = [packed]
@@ -87,11 +87,8 @@ def test_binary_files_are_refused_or_skipped_in_a_folder_and_read_as_bytes_by_a_
     assert encodings(window) == ["bytes"]
     assert offered(window) == []
 
-
-@at_window()
-def test_a_file_that_was_read_as_bytes_is_reloaded_and_reopened_so_and_a_change_of_its_bytes_is_told(
-    qtbot, tmp_path, packed, window, answers
-):
+    # What was read as bytes is reloaded and reopened so.
+    window.session.corpus.set_sources(())
     project = tmp_path / "kept.tokstudio"
     session = window.session
     window.opening.read_as_bytes(packed)

@@ -193,7 +193,7 @@ def test_the_dialog_of_the_temperature_shows_its_weights_and_restores_them(qtbot
 
 
 @at_window()
-def test_the_story_in_eight_scripts_is_eight_sources_and_is_replaced_whole_with_its_title(
+def test_the_story_in_eight_scripts_is_replaced_whole_and_equal_content_follows_parallel_texts(
     qtbot, unstyled, window, tmp_path
 ):
     window.actions_by_id["sample_scripts"].trigger()
@@ -222,13 +222,8 @@ def test_the_story_in_eight_scripts_is_eight_sources_and_is_replaced_whole_with_
     assert window.session.corpus.sources[-1].name == "mine.txt"
     quiet(qtbot, window)
 
-
-@at_window()
-def test_equal_content_follows_the_bytes_of_parallel_texts_and_says_what_it_cannot_weigh(
-    qtbot, unstyled, window, tmp_path
-):
-    corpus, action = window.session.corpus, window.actions_by_id["weights_by_content"]
-    told = []
+    # Equal content follows the bytes of parallel texts, and says what it cannot weigh.
+    action, told = window.actions_by_id["weights_by_content"], []
     window.session.jobs.told.connect(told.append)
     window.session.jobs.refused.connect(told.append)
     corpus.set_sources(tuple(Source.from_texts(["a"], name) for name in ("one.txt", "de.txt")))
@@ -252,13 +247,15 @@ def test_equal_content_follows_the_bytes_of_parallel_texts_and_says_what_it_cann
     assert corpus.weights == before
     quiet(qtbot, window)
     # An opened set serves, and is known to have none of the languages only after it was read.
+    parallel = tmp_path / "parallel"
+    parallel.mkdir()
     for name in ("fra", "ita"):
-        (tmp_path / f"{name}.txt").write_text("a\nb\n")
-    window.session.comparison.add_texts(parallel_set(tmp_path))
-    assert window.session.comparison.parallel.title == tmp_path.name
+        (parallel / f"{name}.txt").write_text("a\nb\n")
+    window.session.comparison.add_texts(parallel_set(parallel))
+    assert window.session.comparison.parallel.title == parallel.name
     qtbot.waitUntil(action.isEnabled)
     action.trigger()
-    fewer = f"Fewer than two sources are in a language of {tmp_path.name}"
+    fewer = f"Fewer than two sources are in a language of {parallel.name}"
     qtbot.waitUntil(lambda: any(fewer in text for text in told))
     assert corpus.weights == before
     quiet(qtbot, window)

@@ -104,12 +104,28 @@ def test_the_statistics_of_the_text_wait_until_the_training_has_ended(qtbot, exp
     assert [stage for stage, has_come in came if has_come and stage in (LEAVING_OUT, TRAINING)] == []
 
 
+def has_little_room(qtbot, window, explored, page) -> None:
+    """Findings scroll below a button in sight, and large text fits a usual screen."""
+    window.resize(1440, 740)
+    explored.settle()
+    assert page.parentWidget().parentWidget().verticalScrollBar().maximum() == 0, "the page as a whole does not scroll"
+    assert page.train.visibleRegion().boundingRect().height() == page.train.height()
+    window.theme.set_text_size(26)
+    qtbot.waitUntil(lambda: page.findings.verticalHeader().defaultSectionSize() == 52)
+    window.resize(1440, 900)
+    explored.settle()
+    assert window.minimumSizeHint().height() <= 900
+    assert page.findings.horizontalScrollBar().maximum() == 0, "no column is cut off"
+    window.theme.set_text_size(13)
+
+
 @pytest.mark.usefixtures("unstyled")
 @at_window()
 def test_what_is_ticked_is_summed_and_trained_without_and_the_runs_are_compared(qtbot, window, answers, tmp_path):
     window.actions_by_id["workspace_explore"].trigger()
     explored = Explored(qtbot, window.session, window.explore, tmp_path)
     session, page = explored.session, opened(explored, held_out=0.1)
+    has_little_room(qtbot, window, explored, page)
     before = session.runs.active
     assert not page.train.isEnabled()
     tick(qtbot, page, "blobs")
@@ -257,26 +273,6 @@ def test_the_findings_are_written_as_a_table(explored):
     rows = explored.written()
     assert list(rows[0]) == ["rule", "documents", "lines", "bytes", "share", "tokens"]
     assert [row["rule"] for row in rows] == column_texts(page.rows, RULE)
-
-
-@pytest.mark.usefixtures("unstyled")
-@at_window()
-def test_with_little_room_findings_scroll_below_a_button_in_sight_and_large_text_fits_a_usual_screen(
-    qtbot, window, tmp_path
-):
-    window.actions_by_id["workspace_explore"].trigger()
-    explored = Explored(qtbot, window.session, window.explore, tmp_path)
-    page = opened(explored)
-    window.resize(1440, 740)
-    explored.settle()
-    assert page.parentWidget().parentWidget().verticalScrollBar().maximum() == 0, "the page as a whole does not scroll"
-    assert page.train.visibleRegion().boundingRect().height() == page.train.height()
-    window.theme.set_text_size(26)
-    qtbot.waitUntil(lambda: page.findings.verticalHeader().defaultSectionSize() == 52)
-    window.resize(1440, 900)
-    explored.settle()
-    assert window.minimumSizeHint().height() <= 900
-    assert page.findings.horizontalScrollBar().maximum() == 0, "no column is cut off"
 
 
 def test_each_document_and_line_counts_once_in_the_sum():

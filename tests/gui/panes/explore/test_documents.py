@@ -115,8 +115,8 @@ def test_enter_opens_a_document_and_a_double_click_a_long_one_in_part(qtbot, exp
 
 @pytest.mark.usefixtures("unstyled")
 @at_window()
-def test_an_empty_corpus_and_word_counts_say_what_is_missing_and_the_chosen_source_limits_the_page(
-    qtbot, tmp_path, window
+def test_an_empty_corpus_says_what_is_missing_a_chosen_source_limits_the_page_and_rows_are_written_as_listed(
+    qtbot, tmp_path, window, answers
 ):
     window.actions_by_id["workspace_explore"].trigger()
     explored = Explored(qtbot, window.session, window.explore, tmp_path)
@@ -159,14 +159,9 @@ def test_an_empty_corpus_and_word_counts_say_what_is_missing_and_the_chosen_sour
     assert column(page, "Source") == ["a.txt"]
     assert not window.explore.unlimit.isVisible()
 
-
-@pytest.mark.usefixtures("unstyled")
-@at_window()
-def test_rows_are_sorted_and_opened_by_their_menu_and_written_and_copied_as_listed(qtbot, tmp_path, window, answers):
-    window.session.corpus.add_texts([("a.txt", "one two"), ("b.txt", '"three", four\n')])
-    window.actions_by_id["workspace_explore"].trigger()
-    explored = Explored(qtbot, window.session, window.explore, tmp_path)
-    page = explored.page
+    # Rows are sorted and opened by their menu, and written and copied as listed.
+    corpus.set_sources(())
+    corpus.add_texts([("a.txt", "one two"), ("b.txt", '"three", four\n')])
     explored.settle()
     page.table_view.setCurrentIndex(page.rows.index(0, 0))
     page.table_view.customContextMenuRequested.emit(QPoint(5, 5))

@@ -11,9 +11,8 @@ from PySide6.QtGui import QDesktopServices, QTextDocument
 from PySide6.QtWidgets import QAbstractSlider, QApplication
 
 from tests.gui.conftest import docked
-from tests.gui.person import at_rest, at_window, quiet, trained
+from tests.gui.person import TEXT, at_rest, at_window, quiet, trained
 from tokstudio.core.base.errors import TokStudioError
-from tokstudio.core.base.resources import sample_text
 from tokstudio.core.guide.pages import read_pages
 from tokstudio.gui.panes import guide as pane_module
 from tokstudio.gui.panes.guide import GuidePane
@@ -26,7 +25,9 @@ def shown(guide) -> str:
 
 
 @at_window()
-def test_f1_opens_the_guide_in_every_workspace_and_in_learn_it_is_on_the_left(qtbot, monkeypatch, window):
+def test_f1_opens_the_guide_in_every_workspace_which_is_on_the_left_in_learn_and_lists_its_pages_where_it_is_large(
+    qtbot, monkeypatch, unstyled, window
+):
     monkeypatch.setattr("tokstudio.gui.window.main_window.ShortcutsDialog.exec", lambda dialog: None)
     window.resize(1440, 870)
     assert window.guide.isHidden()
@@ -51,6 +52,35 @@ def test_f1_opens_the_guide_in_every_workspace_and_in_learn_it_is_on_the_left(qt
             assert shown(window.guide).count("Try it.") == 1, page
     assert "What a token is" in shown(window.guide)
     qtbot.keyClick(window, Qt.Key.Key_F1, Qt.KeyboardModifier.ControlModifier)
+
+    # Enlarged it lists its pages beside the text, which is in the middle of the rest.
+    guide = window.guide
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    guide.show_page("token")
+    qtbot.waitUntil(lambda: guide.choice.isVisible())
+    assert not guide.contents.isVisible()
+    for size in ((1440, 900), (1024, 640)):
+        window.resize(*size)
+        qtbot.mouseClick(guide.enlarge, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: guide.contents.isVisible() and guide.browser.x() > guide.contents.geometry().right())
+        assert not guide.choice.isVisible()
+        left = guide.browser.x() - guide.contents.geometry().right()
+        right = guide.width() - guide.browser.geometry().right()
+        assert abs(left - right) < 40, size
+        assert guide.browser.width() == guide.browser.maximumWidth(), size
+        if size == (1440, 900):
+            qtbot.mouseClick(guide.enlarge, Qt.MouseButton.LeftButton)
+            qtbot.waitUntil(lambda: guide.choice.isVisible() and not guide.contents.isVisible())
+    assert guide.contents.currentItem().text() == "What a token is"
+    at = guide.contents.findItems("Ties", Qt.MatchFlag.MatchExactly)[0]
+    place = guide.contents.visualItemRect(at).center()
+    qtbot.mouseClick(guide.contents.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert guide.page == "ties"
+    guide.go(-1)
+    assert guide.contents.currentItem().text() == "What a token is"
+    qtbot.mouseClick(guide.enlarge, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: guide.choice.isVisible() and not guide.contents.isVisible())
 
 
 pane = docked(GuidePane, 360, 300)
@@ -234,7 +264,7 @@ def test_every_link_of_the_pages_acts_on_the_window_and_shows_where_it_leads(
 ):
     opened = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toString()))
-    window.session.corpus.add_text(sample_text("article"))
+    window.session.corpus.add_text(TEXT)
     trained(qtbot, window)
     targets = {found for page in read_pages() for found in re.findall(r"\]\(([^)\s]+)\)", page.text)}
     for target in sorted(targets):
@@ -376,34 +406,3 @@ def test_a_narrow_pane_leaves_the_room_of_its_title_to_the_search(qtbot, pane):
         pane.window().resize(width, 300)
         qtbot.waitUntil(lambda titled=titled: pane.title.isVisible() is titled)
         assert not pane.search.geometry().intersects(pane.back.geometry())
-
-
-@at_window()
-def test_enlarged_it_lists_its_pages_beside_the_text_which_is_in_the_middle_of_the_rest(qtbot, window):
-    guide = window.guide
-    window.activateWindow()
-    qtbot.waitUntil(window.isActiveWindow)
-    window.actions_by_id["workspace_learn"].trigger()
-    qtbot.waitUntil(lambda: guide.choice.isVisible())
-    assert not guide.contents.isVisible()
-    for size in ((1440, 900), (1024, 640)):
-        window.resize(*size)
-        qtbot.mouseClick(guide.enlarge, Qt.MouseButton.LeftButton)
-        qtbot.waitUntil(lambda: guide.contents.isVisible() and guide.browser.x() > guide.contents.geometry().right())
-        assert not guide.choice.isVisible()
-        left = guide.browser.x() - guide.contents.geometry().right()
-        right = guide.width() - guide.browser.geometry().right()
-        assert abs(left - right) < 40, size
-        assert guide.browser.width() == guide.browser.maximumWidth(), size
-        if size == (1440, 900):
-            qtbot.mouseClick(guide.enlarge, Qt.MouseButton.LeftButton)
-            qtbot.waitUntil(lambda: guide.choice.isVisible() and not guide.contents.isVisible())
-    assert guide.contents.currentItem().text() == "What a token is"
-    at = guide.contents.findItems("Ties", Qt.MatchFlag.MatchExactly)[0]
-    place = guide.contents.visualItemRect(at).center()
-    qtbot.mouseClick(guide.contents.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert guide.page == "ties"
-    guide.go(-1)
-    assert guide.contents.currentItem().text() == "What a token is"
-    qtbot.mouseClick(guide.enlarge, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: guide.choice.isVisible() and not guide.contents.isVisible())

@@ -36,7 +36,7 @@ def a_click_on_a_word_opens_it_where_the_guide_is_closed(qtbot, window, *, float
 
 
 @at_window()
-def test_words_are_marked_and_lead_to_their_explanation(qtbot, window):
+def test_words_and_the_chosen_figure_are_marked_and_lead_to_their_explanation(qtbot, window):
     assert window.guide.isHidden()
     algorithm = window.configure.algorithm
     for name in ALGORITHM_TITLES:
@@ -93,10 +93,9 @@ def test_words_are_marked_and_lead_to_their_explanation(qtbot, window):
     assert window.guide.been[-1][:2] == ("glossary", "")
     for floating in (False, True):
         a_click_on_a_word_opens_it_where_the_guide_is_closed(qtbot, window, floating=floating)
+    window.configure.setFloating(False)
 
-
-@at_window()
-def test_the_chosen_figure_and_words_and_marks_are_explained(qtbot, window):
+    # The chosen figure, and words and marks.
     window.session.view.set_text("a b")
     window.session.corpus.add_text(TEXT)
     trained(qtbot, window)

@@ -83,8 +83,8 @@ def test_closing_while_it_is_played_leaves_nothing(qtbot, session, monkeypatch):
 
 
 @at_window("{book}")
-def test_the_first_training_of_a_sample_is_played_also_after_a_refused_one_and_the_next_is_not(
-    qtbot, stands_still, window, answers
+def test_the_first_training_of_a_sample_is_played_and_its_sentences_are_held_and_durations_told(
+    qtbot, monkeypatch, stands_still, window, answers
 ):
     session, actions = window.session, window.actions_by_id
     qtbot.waitUntil(lambda: bool(session.corpus.sources))
@@ -110,12 +110,11 @@ def test_the_first_training_of_a_sample_is_played_also_after_a_refused_one_and_t
     session.training.stop()
     quiet(qtbot, window)
 
-
-@at_window()
-def test_a_sentence_is_held_while_merges_are_made_fast_and_both_durations_are_told(qtbot, monkeypatch, window):
+    # A sentence is held while merges are made fast, and both durations are told.
+    session.corpus.set_sources(())
     monkeypatch.setattr(module, "played_interval", lambda made: 0.001)
     monkeypatch.setattr(module, "_HELD", 3600.0)
-    session, model = window.session, window.merges.model
+    model = window.merges.model
     play(session, 300)
     run, training = session.runs.active, session.training.current
     qtbot.waitUntil(lambda: len(training._unread) > 20)
