@@ -97,7 +97,7 @@ def training_of(folder, letters, *words):
 
 @not_windows
 def test_a_real_interrupt_exports_the_merges_so_far(tmp_path):
-    command = training_of(tmp_path, 300_000)
+    command = training_of(tmp_path, 60_000)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
         assert program.stdout.readline().startswith(b"Merge (")
         program.send_signal(signal.SIGINT)
@@ -116,7 +116,7 @@ def test_a_closed_terminal_exports_the_merges_so_far(tmp_path):
     settings[1] &= ~termios.OPOST
     termios.tcsetattr(theirs, termios.TCSANOW, settings)
     # Nothing holds this training up: the text is large enough for it to last for seconds.
-    command = training_of(tmp_path, 3_000_000, "--json")
+    command = training_of(tmp_path, 1_000_000, "--json")
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True) as program:
         os.close(theirs)
         with os.fdopen(ours, "rb") as screen:

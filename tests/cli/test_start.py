@@ -296,14 +296,14 @@ def test_numpy_is_loaded_after_the_window_answers_and_before_any_job(own_home, w
         def work():
             yield Progress("looking")
             print("numpy._core" in sys.modules)
-        print("numpy._core" in sys.modules)
         window = next(each for each in QApplication.topLevelWidgets() if hasattr(each, "session"))
+        print(window.places.workspace, "numpy._core" in sys.modules)
         window.session.jobs.start(work, lambda _: window.close(), quiet=True)
     """)
-    assert (done.returncode, done.stdout) == (0, "False\nTrue\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, f"{workspace} False\nTrue\n"), done.stderr
 
 
-@pytest.mark.parametrize("workspace", ["learn", "train", "explore", "compare"])
+@pytest.mark.parametrize("workspace", ["explore", "compare"])
 def test_the_window_opens_in_the_workspace_that_was_left(own_home, workspace):
     leave_in(workspace)
     done = when_the_window_answers("""
