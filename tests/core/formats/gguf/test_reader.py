@@ -409,7 +409,7 @@ def test_a_large_whole_tokenizer_json_is_read_and_kept_in_a_project(tmp_path):
     tokenizer = with_specials("gpt2", merges=30)
     content = b"".join(HuggingFace().contents(tokenizer)["tokenizer.json"])
     path = tmp_path / "model.gguf"
-    path.write_bytes(embedded(b" " * 2**25 + content))
+    path.write_bytes(embedded(b" " * 2**24 + content))
     loaded = finish(load_work(path))
     assert loaded.tokenizer.merges.tolist() == tokenizer.merges.tolist()
     kept = finish(keep_tokenizer_work("mine", loaded.files))

@@ -220,7 +220,7 @@ def is_refused(pattern):
     return False
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_sets_match_as_in_tiktoken(seed):
     chance, tried = random.Random(seed), 0
     while tried < 60:
