@@ -296,14 +296,9 @@ def test_the_main_script_has_most_letters_in_all_sources_together():
 # --- Holding a share of the corpus out of training --------------------------------------------------------------------
 
 
-def texts_of(source: Source) -> list[bytes]:
-    starts = [0, *source.ends.tolist()]
-    return [source.data[start:end].tobytes() for start, end in zip(starts, source.ends.tolist(), strict=False)]
-
-
 def held(texts, share):
     parts = finish(hold_out_work([Source.from_texts(texts)], share))
-    return [[text for source in part for text in texts_of(source)] for part in parts]
+    return [documents_of(Corpus(part)) for part in parts]
 
 
 @few_examples
@@ -357,7 +352,7 @@ def test_training_sees_nothing_of_what_is_held_out(pattern):
     assert trainer.run.tokens_after.tolist() == by_hand.tokens_after.tolist()
     assert trainer.run.corpus.bytes == by_hand.corpus.bytes
     assert trainer.run.corpus.sha256 == corpus.sha256
-    assert [texts_of(source) for source in trainer.prepared.held_out] == [texts_of(source) for source in held_out]
+    assert documents_of(Corpus(trainer.prepared.held_out)) == documents_of(Corpus(held_out))
 
 
 def test_weights_in_order_are_of_entries_and_one_for_each():
@@ -392,7 +387,7 @@ def test_a_source_of_weight_0_is_left_out(pattern, unused):
     for corpus in (Corpus((texts[0], unused, texts[1]), (1000, 0, 1000)), Corpus(tuple(texts))):
         trainer = Trainer(corpus, config)
         list(trainer)
-        held_out = [texts_of(source) for source in trainer.prepared.held_out if source.documents]
+        held_out = documents_of(Corpus(trainer.prepared.held_out))
         found.append((trainer.run.merges.tolist(), trainer.run.tokens_after.tolist(), held_out))
         assert finish(forecast_work(corpus, config)).problem == ""
     assert found[0] == found[1]

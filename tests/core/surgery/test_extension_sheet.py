@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -51,9 +50,7 @@ def corpus_of(*texts):
 
 
 def documents_of(sources):
-    for source in sources:
-        for start, end in pairwise([0, *source.ends.tolist()]):
-            yield source.data[start:end].tobytes()
+    return map(bytes, Corpus(tuple(sources)).iter_documents())
 
 
 def check(sheet, old, corpus, config, references=REFERENCES, fill=()):

@@ -157,14 +157,9 @@ def test_sources_and_held_out_text_are_measured_from_the_start_on():
     ]
     held_out = trainer.prepared.held_out
     found, made = finish(held_out_work(trainer.run, held_out)), trainer.tokenizer()
-    texts = [text for source in held_out for text in _documents(source)]
+    texts = [bytes(document) for document in Corpus(held_out).iter_documents()]
     for own in (0, 7, len(trainer.run)):
         assert found.tokens[34 + own] == sum(len(made.at(34 + own).encode(text)) for text in texts)
-
-
-def _documents(source):
-    begins = [0, *source.ends[:-1].tolist()]
-    return [source.data[a:b].tobytes() for a, b in zip(begins, source.ends.tolist(), strict=True)]
 
 
 def test_text_is_prepared_as_the_tokenizer_prepares_it():

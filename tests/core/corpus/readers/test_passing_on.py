@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from tests.core.corpus.readers.written import (
@@ -15,7 +14,7 @@ from tests.core.corpus.readers.written import (
     tarred,
     zipped,
 )
-from tokstudio import ConfigError, CorpusError, Reading
+from tokstudio import ConfigError, Corpus, CorpusError, Reading
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus import open_sources
 from tokstudio.core.corpus.open_sources import pass_on_work, read_work
@@ -41,18 +40,10 @@ class Received:
         self.most = max(self.most, len(data))
 
 
-def documents_of(sources):
-    texts = list[bytes]()
-    for source in sources:
-        borders = zip([0, *source.ends[:-1].tolist()], source.ends.tolist(), strict=True)
-        texts += [np.asarray(source.data[start:end]).tobytes() for start, end in borders]
-    return texts
-
-
 def same_as_whole(path, **options):
     received = Received(path, **options)
     sources = finish(read_work(path, **options))
-    assert received.texts == documents_of(sources)
+    assert received.texts == [bytes(document) for document in Corpus(sources).iter_documents()]
     assert (received.pass_on.documents, received.pass_on.bytes) == (len(received.texts), sum(map(len, received.texts)))
     facts = [(one.name, one.note, one.encoding, one.reading, one.kind) for one in sources]
     assert [(one.name, one.note, one.encoding, one.reading, one.kind) for one in received.sources] == facts

@@ -23,12 +23,7 @@ NAME = "hf:datasets/me/set"
 
 
 def documents_of(corpus: Corpus) -> list[str]:
-    made: list[str] = []
-    for source in corpus.sources:
-        starts = [0, *source.ends[:-1].tolist()]
-        raw = bytes(source.data)
-        made += [raw[start:end].decode() for start, end in zip(starts, source.ends.tolist(), strict=True)]
-    return made
+    return [bytes(document).decode() for document in corpus.iter_documents()]
 
 
 def put(hub: Hub, files: dict[str, bytes], **options) -> None:

@@ -86,18 +86,11 @@ def test_a_sample_of_parquet_reads_only_what_it_needs_and_is_found_without_the_s
     put(store, "set.parquet", parquet(documents, 100, more=[json.dumps(row) for row in range(2_000)]))
     corpus = Corpus.from_files("s3://bucket/set.parquet", sample_bytes=30_000)
     assert 20_000 < corpus.bytes <= 30_000
-    assert {bytes(document) for document in documents_of(corpus)} <= {text.encode() for text in documents}
+    assert {bytes(document) for document in corpus.iter_documents()} <= {text.encode() for text in documents}
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     again = Corpus.from_files("s3://bucket/set.parquet", sample_bytes=30_000)
     assert again.sha256 == corpus.sha256
     assert "this is the copy in the cache" in again.sources[0].note
-
-
-def documents_of(corpus: Corpus) -> list[bytes]:
-    [source] = corpus.sources
-    starts = [0, *source.ends[:-1].tolist()]
-    raw = bytes(source.data)
-    return [raw[start:end] for start, end in zip(starts, source.ends.tolist(), strict=True)]
 
 
 def test_what_is_not_there_and_a_library_that_is_missing_are_told(store: Any):
