@@ -181,17 +181,8 @@ def test_without_a_pattern_decoding_puts_one_space_between_words():
 
 
 PATTERNS = [
-    r"\w+|.",
-    r"(?s)\w+|.",
-    r"\w*",
-    r"(?<=a)b|\s+",
-    r"(\w)(\w)?",
-    r"\b",
-    r"^.|.$",
-    r"(?m)^.*$",
-    r"a*?",
-    r"\Ga|b",
-]
+    r"\w+|.", r"(?s)\w+|.", r"\w*", r"(?<=a)b|\s+", r"(\w)(\w)?", r"\b", r"^.|.$", r"(?m)^.*$", r"a*?", r"\Ga|b",
+]  # fmt: skip
 
 
 @given(st.sampled_from(PATTERNS), texts)

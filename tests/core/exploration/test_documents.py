@@ -19,20 +19,8 @@ from tokstudio.core.exploration import documents as table
 from tokstudio.core.text.languages import SCRIPTS, script_of
 
 PARTS = (
-    "the cat ",
-    "два слова",
-    "日本 ",
-    "\n",
-    "\r\n",
-    "\x1c",
-    "\x85",
-    "\u3000",
-    "é",
-    "e\u0301",
-    "ا",
-    "\n\n",
-    "x" * 30,
-)
+    "the cat ", "два слова", "日本 ", "\n", "\r\n", "\x1c", "\x85", "\u3000", "é", "e\u0301", "ا", "\n\n", "x" * 30,
+)  # fmt: skip
 mixed = st.lists(st.sampled_from(PARTS), max_size=20).map("".join).map(str.encode)
 texts = st.lists(st.one_of(document, mixed, st.tuples(mixed, st.binary(max_size=5)).map(b"".join)), max_size=8)
 

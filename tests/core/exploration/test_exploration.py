@@ -85,23 +85,8 @@ def test_one_thing_is_searched_for_in_chosen_sources():
 
 
 NO_NUMBER = (
-    "x",
-    "",
-    b"x",
-    1.5,
-    -1,
-    True,
-    [],
-    ["x"],
-    {},
-    object(),
-    10**30,
-    nan,
-    inf,
-    [None],
-    np.array([1]),
-    np.zeros((1, 1)),
-)
+    "x", "", b"x", 1.5, -1, True, [], ["x"], {}, object(), 10**30, nan, inf, [None], np.array([1]), np.zeros((1, 1)),
+)  # fmt: skip
 NO_SEQUENCE = ("x", "", b"x", 1.5, -1, True, {}, object(), np.int64(0), nan)
 NO_SOURCE = ("x", "", 1.5, -1, True, ["x"], (1.5,), {}, object(), b"x", 9, np.int64(9), nan, [None], np.zeros((1, 1)))
 NO_NAME = (1.5, -1, True, [], {}, object(), "x", nan)

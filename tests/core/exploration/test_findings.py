@@ -22,24 +22,9 @@ from tokstudio.core.corpus.source import Source
 
 RULES = ("duplicates", "repeated-lines", "control")
 WORDS = [
-    "the",
-    "river",
-    "runs",
-    "past",
-    "a",
-    "mill",
-    "and",
-    "the",
-    "old",
-    "bridge",
-    "where",
-    "boats",
-    "wait",
-    "for",
-    "the",
-    "evening",
-    "tide",
-]
+    "the", "river", "runs", "past", "a", "mill", "and", "the", "old", "bridge", "where", "boats", "wait", "for", "the",
+    "evening", "tide",
+]  # fmt: skip
 
 
 def prose(seed: int, lines: int = 12) -> str:

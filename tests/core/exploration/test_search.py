@@ -160,46 +160,13 @@ def test_hits_do_not_overlap_and_stay_in_their_document():
 # --- Regular expressions ----------------------------------------------------------------------------------------------
 
 EXPRESSIONS = (
-    r"a+",
-    r"\bab?\b",
-    r"^a",
-    r"b$",
-    r"(?<=a)b",
-    r"a(?!b)",
-    r".b",
-    r"\s+",
-    r"[^a]",
-    "é|日",
-    r"a*",
-    r"(?i)A\n",
-    r"\Aa",
-    r"b\Z",
-    r"(?<![^a])b",
-    r"(?<=\n)a|b(?=\n)",
-    r"[^b]*+b",
-    r"(.)\1",
-    r"(?s)a.*?b",
-)
+    r"a+", r"\bab?\b", r"^a", r"b$", r"(?<=a)b", r"a(?!b)", r".b", r"\s+", r"[^a]", "é|日", r"a*", r"(?i)A\n", r"\Aa",
+    r"b\Z", r"(?<![^a])b", r"(?<=\n)a|b(?=\n)", r"[^b]*+b", r"(.)\1", r"(?s)a.*?b",
+)  # fmt: skip
 PARTS = (
-    "a",
-    "b",
-    "é",
-    ".",
-    "^",
-    "$",
-    r"\b",
-    r"\B",
-    r"\s",
-    r"\S+",
-    r"\w",
-    "[^a]",
-    "[ab]*",
-    "(a|b)",
-    r"(?:ab|\n)?",
-    "a*?",
-    "|",
-    r"\n",
-)
+    "a", "b", "é", ".", "^", "$", r"\b", r"\B", r"\s", r"\S+", r"\w", "[^a]", "[ab]*", "(a|b)", r"(?:ab|\n)?", "a*?",
+    "|", r"\n",
+)  # fmt: skip
 plain_expressions = st.builds(
     str.__add__, st.sampled_from(["", "(?i)"]), st.lists(st.sampled_from(PARTS), min_size=1, max_size=5).map("".join)
 )
@@ -234,24 +201,12 @@ def test_expressions_match_as_in_each_document(documents, expression, case, whol
 @pytest.mark.parametrize(
     ("expression", "together"),
     [
-        (r"[A-Z]\w+ing\b", True),
-        (r"^(?:the|a) \p{Lu}[^,\n]{2,5}?$", True),
-        (r"a.b", True),
-        (r"(?i)eNDing", True),
-        (r"a(?i)b", False),
-        (r"(?is)a.b", False),
-        (r"(?<=a)b", False),
-        (r"a(?!b)", False),
-        (r"a++", False),
-        (r"(?>a|ab)c", False),
-        (r"\Aa", False),
-        (r"a{e<=1}", False),
-        (r"(a)\1", False),
-        (r"\X", False),
-        (r"a\Kb", False),
-        (r"(?s)a.b", False),
+        (r"[A-Z]\w+ing\b", True), (r"^(?:the|a) \p{Lu}[^,\n]{2,5}?$", True), (r"a.b", True), (r"(?i)eNDing", True),
+        (r"a(?i)b", False), (r"(?is)a.b", False), (r"(?<=a)b", False), (r"a(?!b)", False), (r"a++", False),
+        (r"(?>a|ab)c", False), (r"\Aa", False), (r"a{e<=1}", False), (r"(a)\1", False), (r"\X", False),
+        (r"a\Kb", False), (r"(?s)a.b", False),
     ],
-)
+)  # fmt: skip
 def test_short_documents_are_searched_together_if_an_expression_cannot_tell(expression, together):
     class Counting:
         def __init__(self, pattern):

@@ -105,20 +105,11 @@ def test_projects_of_the_first_version_open(tmp_path):
 @pytest.mark.parametrize(
     "reading",
     [
-        "1",
-        "[]",
-        "{",
-        '{"reading": 1}',
-        '{"reading": {"field": 1}}',
-        '{"rows": true}',
-        '{"member": 1}',
-        '{"other": 1}',
-        '{"reading": {"most_bytes": -1}}',
-        '{"reading": {"delimiter": "ab"}}',
-        '{"value": "\\u0000"}',
-        "x" * 99,
+        "1", "[]", "{", '{"reading": 1}', '{"reading": {"field": 1}}', '{"rows": true}', '{"member": 1}',
+        '{"other": 1}', '{"reading": {"most_bytes": -1}}', '{"reading": {"delimiter": "ab"}}',
+        '{"value": "\\u0000"}', "x" * 99,
     ],
-)
+)  # fmt: skip
 def test_a_damaged_reading_is_refused(tmp_path, reading):
     (tmp_path / "a.jsonl").write_bytes(json_lines(["one", "two"]))
     kept = finish(keep_source_work(Corpus.from_files(tmp_path / "a.jsonl").sources[0]))
