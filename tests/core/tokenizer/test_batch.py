@@ -181,7 +181,7 @@ def of_kind(kind: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(texts=st.lists(st.one_of(any_text, any_text, st.binary(max_size=9)), max_size=9), group=st.integers(1, 60))
 def test_a_batch_has_the_ids_of_each_text(kind, texts, group):
     tokenizer = of_kind(kind)
