@@ -604,10 +604,10 @@ def test_after_an_export_its_report_or_folder_that_cannot_be_had_is_one_sentence
     assert dialog.note.text() == "The folder could not be opened."
 
 
-def test_a_large_tokenizer_is_checked_only_in_jobs(qtbot, session, opened, monkeypatch):
+def test_a_tokenizer_is_checked_only_in_jobs(qtbot, session, opened, monkeypatch):
     rng = np.random.default_rng(3)
-    merges = np.stack([rng.integers(0, 256, 200_000), np.arange(255, 200_255)], axis=1).astype(np.int32)
-    session.runs.add_tokenizer(Tokenizer(merges, checked=True, special_tokens={"<|end|>": 300_000}), "large")
+    merges = np.stack([rng.integers(0, 256, 2_000), np.arange(255, 2_255)], axis=1).astype(np.int32)
+    session.runs.add_tokenizer(Tokenizer(merges, checked=True, special_tokens={"<|end|>": 3_000}), "made")
     looked_in = set()
 
     def watch(kind, name):
@@ -624,7 +624,7 @@ def test_a_large_tokenizer_is_checked_only_in_jobs(qtbot, session, opened, monke
         watch(kind, "losses")
     dialog = opened("huggingface")
     press(qtbot, session, dialog.gaps)
-    assert dialog.moves.text() == 'The special token "<|end|>" moves from 300,000 to 200,256.'
+    assert dialog.moves.text() == 'The special token "<|end|>" moves from 3,000 to 2,256.'
     assert looked_in
     assert threading.main_thread() not in looked_in
 

@@ -245,9 +245,8 @@ def test_a_sorted_list_follows_a_growing_run(qtbot, session, tokenizer):
     model = VocabularyModel(session.indexing)
     model.set_run(run)
     model.sort(TOKEN)
-    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning, model)
     made = tokenizer.run
-    for first in (0, 9):  # the tester looks at every cell at each change
+    for first in (0, 9):
         part = slice(first, first + 9)
         run.append(
             MergeBatch(
@@ -255,6 +254,8 @@ def test_a_sorted_list_follows_a_growing_run(qtbot, session, tokenizer):
             )
         )
         model.set_playhead(len(run))
+        if not first:  # it looks at every cell, also at each change
+            QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning, model)
     shown = [tokenizer.tokens[token] for token in settled(qtbot, model)]
     assert len(shown) == 256 + 18
     assert shown == sorted(shown)
