@@ -6,8 +6,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer
-from PySide6.QtGui import QKeySequence
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QApplication, QTabBar
 
 from tests.gui.person import at_window, quiet
@@ -19,94 +18,49 @@ from tokstudio.gui.tour.stops import ENGLISH, JAPANESE
 from tokstudio.gui.window import status_bar
 
 
-def walked(qtbot, window, size, go_on):
-    """The places of the card in the whole tour, where it covers nothing; `go_on` leaves each stop."""
-    window.resize(*size)
-    begin(qtbot, window)
-    places = set()
-    while window.tour.running:
-        qtbot.wait(1)
-        quiet(qtbot, window)
-        qtbot.waitUntil(lambda: window.tour.shade.place == lit(window))
-        places.add(window.tour.card.pos().toTuple())
-        assert not any(window.tour.card.geometry().intersects(one) for one in window.tour.shade.places)
-        at = window.tour.at
-        go_on(window.tour.card)
-        qtbot.waitUntil(lambda at=at: window.tour.at != at)
-    return places
-
-
 @at_window()
-def test_enter_goes_on_at_every_stop_space_and_focus_never_leave_and_the_card_stays_where_it_covers_nothing(
+def test_it_stays_in_one_place_of_a_low_window_enter_goes_on_at_every_stop_and_space_and_focus_never_leave(
     qtbot, window
 ):
-    seen = []
-
-    def go_on(card):
-        at = window.tour.at
+    window.resize(1024, 640)
+    begin(qtbot, window)
+    tour, card, view = window.tour, window.tour.card, window.session.view
+    places, seen = set(), []
+    while tour.running:
+        qtbot.wait(1)
+        quiet(qtbot, window)
+        qtbot.waitUntil(lambda: tour.shade.place == lit(window))
+        places.add(card.pos().toTuple())
+        assert not any(card.geometry().intersects(one) for one in tour.shade.places)
+        at = tour.at
         seen.append(at)
         assert not card.leave_button.hasFocus()
         if at == LAST:
+            view.set_playhead(200)
+            view.set_text(JAPANESE)
             card.next_button.click()
-            return
-        card.setFocus()
-        for _ in range(2):
-            press(window, Qt.Key.Key_Space)
-        assert window.tour.at == at
-        # Where the card offers a training, the first Enter is for that.
-        for _ in range(2):
-            if window.tour.at == at:
-                press(window, Qt.Key.Key_Enter)
-                qtbot.wait(1)
-                quiet(qtbot, window)
-                qtbot.wait(1)
-        assert window.tour.at == at + 1
-
-    assert len(walked(qtbot, window, (1440, 900), go_on)) == 1
-    assert seen == list(range(LAST + 1))
-
-
-@at_window()
-def test_it_stays_in_one_place_of_a_low_window_too_and_the_end_applies_all_merges_to_the_english_sentence(
-    qtbot, window
-):
-    view = window.session.view
-
-    def go_on(card):
-        if window.tour.at == LAST - 1:
+            break
+        if at == LAST - 1:
             view.set_playhead(100)
             card.back_button.click()
             card.next_button.click()
             assert view.playhead == 744
-        if window.tour.at == LAST:
-            view.set_playhead(200)
-            view.set_text(JAPANESE)
-        card.next_button.click()
-
-    assert len(walked(qtbot, window, (1024, 640), go_on)) == 1
-    assert view.playhead == 744
-    assert view.text == ENGLISH
-
-
-@at_window()
-def test_its_buttons_have_no_letter_of_a_menu_and_ignore_clicks_meant_for_the_card_before(qtbot, unstyled, window):
-    menus = {QKeySequence.mnemonic(entry.text()).toString() for entry in window.menuBar().actions()}
-    assert "Alt+F" in menus
-    begin(qtbot, window, LAST)
-    card = window.tour.card
-    buttons = (card.leave_button, card.back_button, card.next_button)
-    assert menus.isdisjoint(QKeySequence.mnemonic(button.text()).toString() for button in buttons)
-    while window.tour.at > 2:
-        card.back_button.click()
-    for button in (card.leave_button, card.next_button):
-        card.say("3 of 9", "The playhead", f"Another text for {button.text()}")
-        for click in (qtbot.mouseClick, qtbot.mouseDClick):
-            click(button, Qt.MouseButton.LeftButton)
-            assert window.tour.at == 2
-    for timer in card.findChildren(QTimer):
-        timer.stop()
-    qtbot.mouseClick(card.leave_button, Qt.MouseButton.LeftButton)
-    assert not window.tour.running
+        card.setFocus()
+        for _ in range(2):
+            press(window, Qt.Key.Key_Space)
+        assert tour.at == at
+        # Where the card offers a training, the first Enter is for that.
+        for _ in range(2):
+            if tour.at == at:
+                press(window, Qt.Key.Key_Enter)
+                qtbot.wait(1)
+                quiet(qtbot, window)
+                qtbot.wait(1)
+        assert tour.at == at + 1
+    assert len(places) == 1
+    assert seen == list(range(LAST + 1))
+    assert not tour.running
+    assert (view.playhead, view.text) == (744, ENGLISH), "all merges are applied to the English sentence"
 
 
 @at_window()

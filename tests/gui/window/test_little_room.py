@@ -176,23 +176,6 @@ def test_the_wheel_over_a_preview_scrolls_the_corpus_pane(qtbot, session, theme,
     assert pane.preview.verticalScrollBar().maximum() == 0
 
 
-@at_window("{book}")
-def test_the_essential_settings_need_no_scrolling(qtbot, window):
-    window.session.training.set_settings(Settings(1000, 2, "gpt2"))
-    pane = window.configure
-    essential = [pane.size_field.number, pane.frequency_field.number, pane.pattern.choice.combo]
-    essential += [pane.buttons["train"], pane.summary]
-    if_high = [pane.pattern.preview, pane.algorithm.choice.combo]
-    for width, height, shown in ((1440, 900, essential + if_high), (1024, 640, essential)):
-        window.resize(width, height)
-        window.reset_layout()
-        qtbot.waitUntil(lambda: pane.pattern.preview.isVisible() and pane.forecast.isVisible())
-        qtbot.waitUntil(lambda: not window.session.jobs.running)
-        qtbot.waitUntil(lambda shown=shown: all(map(in_sight, shown)))
-        around = QRect(pane.mapToGlobal(QPoint()), pane.size())
-        assert QRect(window.mapToGlobal(QPoint()), window.size()).contains(around), (width, height)
-
-
 def settle(qtbot, window) -> None:
     """Waits until the panes have the sizes that they keep."""
     for _ in range(3):
@@ -346,12 +329,21 @@ def test_panes_share_one_place_in_a_narrow_window_and_the_find_field_stays_in_it
 
 
 @at_window("{book}")
-def test_the_list_of_ids_is_below_the_tokens(qtbot, window):
+def test_the_essential_settings_need_no_scrolling_and_the_list_of_ids_is_below_the_tokens(qtbot, window):
     trained(qtbot, window)
-    page = window.text.encode
-    for width, height in ((1440, 900), (1024, 640)):
+    window.session.training.set_settings(Settings(1000, 2, "gpt2"))
+    page, pane = window.text.encode, window.configure
+    essential = [pane.size_field.number, pane.frequency_field.number, pane.pattern.choice.combo]
+    essential += [pane.buttons["train"], pane.summary]
+    if_high = [pane.pattern.preview, pane.algorithm.choice.combo]
+    for width, height, shown in ((1440, 900, essential + if_high), (1024, 640, essential)):
         window.resize(width, height)
         window.reset_layout()
+        qtbot.waitUntil(lambda: pane.pattern.preview.isVisible() and pane.forecast.isVisible())
+        qtbot.waitUntil(lambda: not window.session.jobs.running)
+        qtbot.waitUntil(lambda shown=shown: all(map(in_sight, shown)))
+        around = QRect(pane.mapToGlobal(QPoint()), pane.size())
+        assert QRect(window.mapToGlobal(QPoint()), window.size()).contains(around), (width, height)
         window.session.view.set_text("Bats! " * 100)
         window.text.raise_()
         qtbot.waitUntil(lambda: page.view.isVisible() and bool(page.others.counts))

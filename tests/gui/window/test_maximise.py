@@ -61,8 +61,19 @@ def alone(window) -> str:
 
 
 @at_window()
-def test_a_double_click_or_a_key_maximises_a_pane_and_gives_the_layout_back(qtbot, window):
+def test_a_double_click_or_a_key_maximises_a_pane_and_gives_the_layout_back_also_in_a_new_size(qtbot, window):
     begin(qtbot, window)
+    areas = {name: place.width() * place.height() for name, place in places(window).items()}
+    largest = max(areas, key=areas.__getitem__)
+    window.actions_by_id["maximise_pane"].trigger()
+    assert alone(window) == largest, "the largest pane, before any had the focus"
+    window.messages.show_problem(Problem("It is wrong."))
+    assert window.messages.isVisible()
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert not window.messages.isVisible(), "a message is closed first"
+    assert alone(window) == largest
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert not alone(window)
     usual, shared = places(window), tabs(window)
     click_title(qtbot, window.text)
     assert alone(window) == "text"
@@ -105,24 +116,7 @@ def test_a_double_click_or_a_key_maximises_a_pane_and_gives_the_layout_back(qtbo
     assert alone(window) == "merges", "the pane that had the focus last"
     qtbot.keyClick(window.finder.box, Qt.Key.Key_M, KEYS)
     assert places(window) == usual
-
-
-@at_window()
-def test_escape_closes_a_message_first_and_the_layout_comes_back_in_the_new_size(qtbot, window):
-    begin(qtbot, window)
-    areas = {name: place.width() * place.height() for name, place in places(window).items()}
-    largest = max(areas, key=areas.__getitem__)
-    window.actions_by_id["maximise_pane"].trigger()
-    assert alone(window) == largest, "the largest pane, before any had the focus"
-    window.messages.show_problem(Problem("It is wrong."))
-    assert window.messages.isVisible()
-    qtbot.keyClick(window, Qt.Key.Key_Escape)
-    assert not window.messages.isVisible()
-    assert alone(window) == largest
-    qtbot.keyClick(window, Qt.Key.Key_Escape)
-    assert not alone(window)
-    begin(qtbot, window)
-    wide = places(window)["text"].width()
+    wide = usual["text"].width()
     click_title(qtbot, window.text)
     set_height(qtbot, window, 640)
     assert alone(window) == "text"
@@ -178,9 +172,7 @@ def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, window):
         action["float_pane"].trigger()
         assert not window.text.isFloating()
 
-    for deed in (workspace, reset, menu, why, filter_, close, project, floating, workspace):
-        window.arrange(layout)
-        qtbot.waitUntil(lambda: set(places(window)) == set(usual))
+    for deed in (workspace, reset, menu, why, filter_, close, project, floating):
         click_title(qtbot, window.text)
         assert alone(window) == "text", deed
         deed()
@@ -190,9 +182,26 @@ def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, window):
         assert window.text.features() == window.token.features(), deed
 
 
+def drag_out_of_its_bar(qtbot, pane, bar: QTabBar, start: QPoint) -> None:
+    """Drags a tab within its bar, then out of it, and puts the pane back."""
+    left = Qt.MouseButton.LeftButton
+    for by, floats in ((QPoint(12, 0), False), (QPoint(0, 200), True)):
+        for kind, at in ((QMouseEvent.Type.MouseButtonPress, start), (QMouseEvent.Type.MouseMove, start + by)):
+            button = left if kind == QMouseEvent.Type.MouseButtonPress else Qt.MouseButton.NoButton
+            where = QPointF(at), QPointF(bar.mapToGlobal(at))
+            QApplication.sendEvent(bar, QMouseEvent(kind, *where, button, left, Qt.KeyboardModifier.NoModifier))
+        qtbot.mouseRelease(bar, left, pos=start + by)
+        assert pane.isFloating() is floats
+    assert pane.isVisible()
+    pane.setFloating(False)
+    assert not pane.isFloating()
+
+
 @at_window()
-def test_the_context_menu_of_a_title_or_a_tab_offers_to_float_its_pane(qtbot, window):
+def test_a_pane_floats_by_the_context_menu_of_its_title_or_tab_and_by_dragging_its_tab(qtbot, window):
     begin(qtbot, window)
+    drag_out_of_its_bar(qtbot, window.vocabulary, *tab_of(window, "Vocabulary"))
+    settle(qtbot, window)
     bar, at = tab_of(window, "Tokenizers")
     for widget, point, pane in ((window.corpus.title, QPoint(4, 4), window.corpus), (bar, at, window.runs)):
         reason = QContextMenuEvent.Reason.Mouse

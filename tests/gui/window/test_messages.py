@@ -49,33 +49,27 @@ def test_a_newer_message_replaces_the_older_and_other_settings_hide_only_that_of
     assert not bar.isVisible()
 
 
-@at_window()
-def test_a_message_stays_while_loops_are_loaded_and_is_hidden_by_escape_and_without_its_cause(qtbot, window):
-    with qtbot.waitSignal(window.session.jobs.busy_changed):
-        window.session.jobs.failed.emit(FILE)
-    assert window.messages.isVisible()
-    session, messages = window.session, window.messages
-    session.jobs.failed.emit(FILE)
-    qtbot.keyClick(window.configure.size_field.number, Qt.Key.Key_Escape)
-    assert not messages.isVisible()
-    session.jobs.failed.emit(TRAINING)
-    session.training.set_settings(Settings(270, None))
-    assert not messages.isVisible()
-    session.jobs.failed.emit(FILE)
-    session.corpus.add_text("the cat sat on the mat " * 50)
-    assert messages.isVisible(), "another corpus makes no file writable"
-    session.training.start()
-    assert not messages.isVisible()
-    qtbot.waitUntil(lambda: session.training.current is None)
-
-
 def names(window) -> list[str]:
     return [source.name for source in window.session.corpus.sources]
 
 
 @at_window()
-def test_a_text_of_one_s_own_replaces_a_sample_which_can_be_kept(qtbot, book, window, answers):
-    card, sample = window.notices, "A Python program"
+def test_a_text_of_one_s_own_replaces_a_sample_which_can_be_kept_and_whose_rows_stay_documents(
+    qtbot, book, window, answers
+):
+    card, sample, session = window.notices, "A Python program", window.session
+    window.actions_by_id["sample_rubbish"].trigger()
+    (source,) = session.corpus.sources
+    assert (source.name, source.documents, source.is_rows) == ("A corpus with rubbish", 275, True)
+    assert sample_title(source) == source.name
+    session.training.set_settings(Settings(documents="line"))
+    quiet(qtbot, window)
+    assert [one.documents for one in session.corpus.sources] == [275]
+    window.actions_by_id["sample_python"].trigger()
+    assert names(window) == ["A corpus with rubbish", sample]
+    quiet(qtbot, window)
+    session.corpus.set_sources(())
+    card.clear()
     window.actions_by_id["sample_python"].trigger()
     assert not card.isVisible()
     answers.files = [book]
@@ -106,21 +100,6 @@ def test_a_text_of_one_s_own_replaces_a_sample_which_can_be_kept(qtbot, book, wi
     assert names(window) == ["Pasted text", sample]
     quiet(qtbot, window)
     assert not card.text.text()
-
-
-@at_window()
-def test_the_rows_of_a_sample_stay_its_documents(qtbot, window):
-    window.actions_by_id["sample_rubbish"].trigger()
-    session = window.session
-    (source,) = session.corpus.sources
-    assert (source.name, source.documents, source.is_rows) == ("A corpus with rubbish", 275, True)
-    assert sample_title(source) == source.name
-    session.training.set_settings(Settings(documents="line"))
-    quiet(qtbot, window)
-    assert [one.documents for one in session.corpus.sources] == [275]
-    window.actions_by_id["sample_python"].trigger()
-    assert names(window) == ["A corpus with rubbish", "A Python program"]
-    quiet(qtbot, window)
 
 
 @pytest.mark.parametrize(("asks", "stays"), [(True, 60), (False, 10)])
@@ -193,8 +172,26 @@ def test_a_step_has_a_notice_only_after_another_run_and_a_stop_hides_it_or_it_is
 
 
 @at_window()
-def test_a_sample_trains_with_settings_of_its_own_and_tells_of_others(qtbot, window):
-    session, card = window.session, window.notices
+def test_a_message_is_hidden_without_its_cause_and_a_sample_tells_of_settings_that_it_does_not_use(qtbot, window):
+    with qtbot.waitSignal(window.session.jobs.busy_changed):
+        window.session.jobs.failed.emit(FILE)
+    assert window.messages.isVisible(), "also while loops are loaded"
+    session, messages, card = window.session, window.messages, window.notices
+    session.jobs.failed.emit(FILE)
+    qtbot.keyClick(window.configure.size_field.number, Qt.Key.Key_Escape)
+    assert not messages.isVisible()
+    session.jobs.failed.emit(TRAINING)
+    session.training.set_settings(Settings(270, None))
+    assert not messages.isVisible()
+    session.jobs.failed.emit(FILE)
+    session.corpus.add_text("the cat sat on the mat " * 50)
+    assert messages.isVisible(), "another corpus makes no file writable"
+    session.training.start()
+    assert not messages.isVisible()
+    quiet(qtbot, window)
+    session.corpus.set_sources(())
+    session.training.set_settings(Settings())
+    card.clear()
     window.actions_by_id["sample_train_article"].trigger()
     quiet(qtbot, window)
     qtbot.wait(120)

@@ -29,7 +29,7 @@ from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import BODY_PIXELS, Theme
 
 
-def test_configure_starts_at_its_top_with_more_open_and_shows_more_at_the_first_start(qtbot, monkeypatch, unstyled):
+def test_configure_shows_more_when_it_is_opened_and_starts_at_its_top_with_more_open(qtbot, monkeypatch, unstyled):
     def bar(window):
         return body_of(window.configure.size_field).verticalScrollBar()
 
@@ -48,19 +48,11 @@ def test_configure_starts_at_its_top_with_more_open_and_shows_more_at_the_first_
         qtbot.waitUntil(
             lambda: bar(window).value() == min(pane.more_button.mapTo(content, QPoint()).y(), bar(window).maximum())
         )
-
-    def look_in_a_high_window(window, answers):
-        assert window.height() > 700
-        look(window)
         window.resize(1024, 640)
         window.reset_layout()
-        window.actions_by_id["more_settings"].trigger()
 
-    def look_in_a_low_window(window, answers):
+    def look(window, answers):
         assert window.height() == 640
-        look(window)
-
-    def look(window):
         pane = window.configure
         assert pane.more.isVisible()
         qtbot.waitUntil(lambda: in_sight(pane.size_field.number))
@@ -72,7 +64,7 @@ def test_configure_starts_at_its_top_with_more_open_and_shows_more_at_the_first_
         window.actions_by_id["more_settings"].trigger()
         qtbot.waitUntil(lambda: in_sight(pane.size_field.number))
 
-    for act in (open_more, look_in_a_high_window, look_in_a_low_window):
+    for act in (open_more, look):
         assert at_the_window(monkeypatch, act) == 0
 
 
@@ -197,7 +189,9 @@ class Paints(QObject):
 
 
 @at_window()
-def test_a_change_of_theme_and_a_pane_made_floating_by_a_layout_are_painted(qtbot, window):
+def test_a_new_theme_and_a_floating_pane_are_painted_and_neither_a_problem_nor_a_large_guide_changes_sizes(
+    qtbot, window
+):
     pane = window.text
     settle(qtbot, window)
     paints = Paints(pane)
@@ -211,11 +205,7 @@ def test_a_change_of_theme_and_a_pane_made_floating_by_a_layout_are_painted(qtbo
     assert pane.isFloating()
     paints = Paints(pane.widget())
     qtbot.waitUntil(lambda: paints.count > 0)
-
-
-@at_window()
-def test_a_problem_of_the_corpus_does_not_widen_its_column(qtbot, window):
-    window.resize(1440, 870)
+    window.resize(1440, 900)
     for name in ("learn", "train"):
         window.show_workspace(name)
         settle(qtbot, window)
@@ -225,10 +215,19 @@ def test_a_problem_of_the_corpus_does_not_widen_its_column(qtbot, window):
     assert window.corpus.problems.problems == ("The clipboard has no text.",)
     settle(qtbot, window)
     assert window.corpus.width() == width
+    window.show_workspace("learn")
+    window.guide.show_page("patterns")
+    settle(qtbot, window)
+    for _ in range(2):
+        window.places.maximise(window.guide)
+        settle(qtbot, window)
+        window.places.give_back()
+        settle(qtbot, window)
+        assert window.height() == 900
 
 
 @at_window("{book}")
-def test_a_change_of_text_size_updates_every_measure_and_reaches_what_is_hidden_later(qtbot, window):
+def test_a_change_of_text_size_updates_every_measure_what_is_hidden_later_and_keeps_rows_and_sizes(qtbot, window):
     theme, actions = window.theme, window.actions_by_id
     trained(qtbot, window, 270)
     window.merges.raise_()
@@ -258,16 +257,13 @@ def test_a_change_of_text_size_updates_every_measure_and_reaches_what_is_hidden_
     assert figures.width() >= figures.sizeHint().width(), "no figure is cut"
     actions["theme_dark"].trigger()
     measures()
-    actions["text_reset"].trigger()
-    assert measures() == before
-    actions["more_settings"].trigger()
-    assert {label.font().pixelSize() for label in hidden if label.isVisible()} == {size}
-
-
-@at_window("{book}")
-def test_rows_stay_selected_nothing_is_wider_after_larger_text_and_back_and_a_size_given_meanwhile_stays(qtbot, window):
-    theme, table = window.theme, window.merges.table
-    trained(qtbot, window)
+    with qtbot.waitSignal(theme.settled):
+        actions["text_reset"].trigger()
+        assert measures() == before
+        actions["more_settings"].trigger()
+        assert {label.font().pixelSize() for label in hidden if label.isVisible()} == {size}
+    # What is chosen, and every size, is as before after larger text and back.
+    table = window.merges.table
     window.places.open(window.merges)
 
     def look():
@@ -279,6 +275,7 @@ def test_rows_stay_selected_nothing_is_wider_after_larger_text_and_back_and_a_si
         with qtbot.waitSignal(theme.settled):
             act()
         settle(qtbot, window)
+        return look()
 
     for size in (QSize(1440, 900), QSize(1024, 640)):
         window.resize(size)
@@ -287,18 +284,16 @@ def test_rows_stay_selected_nothing_is_wider_after_larger_text_and_back_and_a_si
         more = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
         table.selectionModel().select(table.model().index(9, 0), more)
         before = look()
-        for name in ("text_larger", "text_smaller"):
-            change(lambda name=name: [window.actions_by_id[name].trigger() for _ in range(2)])
-            assert look()[0] == [7, 9]
-        assert look() == before
         if size.height() == 900:
-            change(partial(theme.set_mode, "dark"))
-            assert look() == before
-    for larger, wanted in enumerate((QSize(1250, 840), QSize(1080, 740)), 1):
+            assert change(partial(theme.set_mode, "light")) == before
+            continue
+        rows, *_ = change(partial(theme.set_text_size, BODY_PIXELS + 2))
+        assert rows == [7, 9]
+        assert change(actions["text_reset"].trigger) == before
 
-        def enlarge(larger=larger, wanted=wanted):
-            theme.set_text_size(BODY_PIXELS + larger)
-            window.windowHandle().resize(wanted)
+    def enlarge():
+        theme.set_text_size(BODY_PIXELS + 1)
+        window.windowHandle().resize(1250, 840)
 
-        change(enlarge)
-        assert window.size() == wanted
+    change(enlarge)
+    assert window.size() == QSize(1250, 840), "a size given meanwhile stays"

@@ -3,11 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
-from PySide6.QtCore import QByteArray, QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtCore import QByteArray, QPoint, Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -29,7 +26,6 @@ from tests.gui.window.test_low_window import places, set_height
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.window import main_window
-from tokstudio.gui.window.dock_sizes import tab_bars
 from tokstudio.gui.window.main_window import MainWindow
 from tokstudio.gui.window.panes import KINDS
 from tokstudio.gui.window.workspaces import WORKSPACES
@@ -55,7 +51,7 @@ IN_TRAIN = {"corpus", "configure", "compression", "merges", "text", "token"}
 
 
 @at_window()
-def test_each_workspace_has_few_panes_and_keys_change_it(qtbot, unstyled, window):
+def test_each_workspace_has_few_panes_keys_change_it_and_what_is_elsewhere_is_shown_there(qtbot, unstyled, window):
     every = [pane.objectName() for pane in window.panes]
     for workspace in WORKSPACES.values():
         for size in range(3):
@@ -86,6 +82,21 @@ def test_each_workspace_has_few_panes_and_keys_change_it(qtbot, unstyled, window
     assert set(shown["train"]) == IN_TRAIN
     qtbot.keyClick(window, Qt.Key.Key_0, SIDES)
     assert checked(window) == ["learn"], "back where it was left"
+    # What is in another workspace is shown there with the way back.
+    enter(window, "train")
+    window.actions_by_id["guide"].trigger()
+    assert checked(window) == ["learn"]
+    assert "guide" in seen(window)
+    assert window.status.currentMessage() == "Guide is in the workspace Learn. Ctrl+Alt+0 goes back to Train."
+    window.actions_by_id["workspace_back"].trigger()
+    assert checked(window) == ["train"]
+    window.places.open(window.compare)
+    assert checked(window) == ["compare"]
+    window.places.open(window.text)
+    assert checked(window) == ["compare"], "the text is here too"
+    window.places.open(window.why)
+    assert checked(window) == ["train"]
+    assert "why" in seen(window)
 
 
 def test_the_very_first_start_is_for_learning_and_shows_what_has_something_to_show(qtbot, monkeypatch, unstyled):
@@ -125,6 +136,9 @@ def test_a_workspace_that_was_left_before_the_first_run_has_its_usual_shares_aft
             if len(column) == 2:
                 height = top.height() + shown[column[1][0]].height()
                 assert abs(top.height() - upper * height) < 80, (name, column)
+        if name == "explore":
+            enter(window, "train")
+            continue
         # What the user changes afterwards stays.
         left = next(iter(shown.values()))
         border = QPoint(left.right() + 4, left.center().y())
@@ -144,7 +158,6 @@ def test_a_workspace_that_was_left_before_the_first_run_has_its_usual_shares_aft
         for pane, place in chosen.items():
             sides = zip(again[pane].getRect(), place.getRect(), strict=True)
             assert max(abs(one - other) for one, other in sides) <= 1, pane
-        enter(window, "train")
 
 
 def controls(window) -> int:
@@ -163,23 +176,6 @@ def controls(window) -> int:
     tabs = [bar for bar in window.findChildren(QTabBar) if not bar.visibleRegion().isEmpty()]
     in_sight = [one for one in found if not one.visibleRegion().isEmpty() and not isinstance(one.parent(), QTabBar)]
     return len(in_sight) + sum(bar.count() for bar in tabs)
-
-
-@at_window()
-def test_what_is_in_another_workspace_is_shown_there_with_the_way_back(unstyled, window):
-    window.actions_by_id["guide"].trigger()
-    assert checked(window) == ["learn"]
-    assert "guide" in seen(window)
-    assert window.status.currentMessage() == "Guide is in the workspace Learn. Ctrl+Alt+0 goes back to Train."
-    window.actions_by_id["workspace_back"].trigger()
-    assert checked(window) == ["train"]
-    window.places.open(window.compare)
-    assert checked(window) == ["compare"]
-    window.places.open(window.text)
-    assert checked(window) == ["compare"], "the text is here too"
-    window.places.open(window.why)
-    assert checked(window) == ["train"]
-    assert "why" in seen(window)
 
 
 @at_window()
@@ -231,6 +227,10 @@ def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last
         assert checked(window) == ["compare"]
         qtbot.waitUntil(lambda: seen(window) == {"compare", "token"})
         assert window.runs.isHidden()
+        assert window.compare.empty.isVisible(), "there is no run"
+        assert "Each text will have a row here" in window.compare.empty.label.text()
+        buttons = [each.text() for each in window.compare.empty.findChildren(QAbstractButton) if each.isVisible()]
+        assert buttons == ["Train", "Open Tokenizer…", "Compare Algorithms"]
         set_height(qtbot, window, 640)
         enter(window, "explore")
         enter(window, "compare")
@@ -314,11 +314,11 @@ def test_a_layout_of_0_1_opens_as_train_without_the_panes_of_other_workspaces(wi
     assert seen(second) <= WORKSPACES["train"].panes
 
 
-@pytest.mark.parametrize("stored", [b"damaged", b"\x00\x00\x00\xff\x00\x00\x00\x04damaged"])
-def test_a_damaged_layout_gives_the_default_one(window, tmp_path, stored, unstyled):
+def test_a_damaged_layout_gives_the_default_one(window, tmp_path, unstyled):
     settings = Preferences(tmp_path / "settings.ini")
     for workspace in WORKSPACES.values():
-        settings.set_bytes(workspace.key, QByteArray(stored))
+        # That of Train has the right head.
+        settings.set_bytes(workspace.key, QByteArray(b"\x00\x00\x00\xff\x00\x00\x00\x04damaged"))
     settings.set("workspace", "unknown")
     settings.flush()
     made = window()
@@ -349,25 +349,21 @@ def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkey
 @at_window()
 def test_low_windows_keep_their_height_and_have_one_place_where_high_ones_have_two(qtbot, unstyled, window):
     window.places.begin_runs()
-    for name in ("compare", "learn"):
-        set_height(qtbot, window, 900)
-        enter(window, name)
-        high, shared = places(window), tabs(window)
-        enter(window, "train")
-        set_height(qtbot, window, 640)
-        enter(window, name)
-        qtbot.waitUntil(lambda: window.height() == 640)
-        assert len(places(window)) == len(high) - 1
-        enter(window, "train")
-        set_height(qtbot, window, 900)
-        enter(window, name)
-        qtbot.waitUntil(lambda high=high: set(places(window)) == set(high))
-        assert tabs(window) == shared, name
-        for pane, place in places(window).items():
-            assert abs(place.height() - high[pane].height()) < 24, (name, pane)
-        enter(window, "train")
     set_height(qtbot, window, 900)
     enter(window, "compare")
+    high, shared = places(window), tabs(window)
+    enter(window, "train")
+    set_height(qtbot, window, 640)
+    enter(window, "compare")
+    qtbot.waitUntil(lambda: window.height() == 640)
+    assert len(places(window)) == len(high) - 1
+    enter(window, "train")
+    set_height(qtbot, window, 900)
+    enter(window, "compare")
+    qtbot.waitUntil(lambda: set(places(window)) == set(high))
+    assert tabs(window) == shared
+    for pane, place in places(window).items():
+        assert abs(place.height() - high[pane].height()) < 24, pane
     layout = window.arrangement()
     enter(window, "train")
     set_height(qtbot, window, 640)
@@ -377,54 +373,17 @@ def test_low_windows_keep_their_height_and_have_one_place_where_high_ones_have_t
     assert window.height() == 640
 
 
-def test_a_restart_in_an_empty_workspace_shows_its_welcome(qtbot, monkeypatch, unstyled):
-    def look(name, window, answers):
+def test_a_restart_in_explore_without_documents_shows_its_welcome(qtbot, monkeypatch, unstyled):
+    def look(window, answers):
         QApplication.processEvents()
-        assert checked(window) == [name]
-        assert not window.session.runs.all
-        if name == "compare":
-            assert window.compare.empty.isVisible()
-            assert "Each text will have a row here" in window.compare.empty.label.text()
-            buttons = [each.text() for each in window.compare.empty.findChildren(QAbstractButton) if each.isVisible()]
-            assert buttons == ["Train", "Open Tokenizer…", "Compare Algorithms"]
-        elif name == "explore":
-            assert window.explore.page.empty.isVisible()
-            assert "Each document of the corpus will have a row here" in window.explore.page.empty.label.text()
-        else:
-            assert window.compression.welcome.isVisible()
+        assert checked(window) == ["explore"]
+        assert window.explore.page.empty.isVisible()
+        assert "Each document of the corpus will have a row here" in window.explore.page.empty.label.text()
 
-    for name in WORKSPACES:
-        preferences = Preferences()
-        preferences.set("workspace", name)
-        preferences.flush()
-        assert at_the_window(monkeypatch, partial(look, name)) == 0
-
-
-@at_window()
-def test_a_tab_that_is_dragged_out_of_its_bar_becomes_a_window(qtbot, unstyled, window):
-    window.resize(1440, 900)
-    settle(qtbot, window)
-    pane, left = window.vocabulary, Qt.MouseButton.LeftButton
-    bar = next(bar for bar in tab_bars(window) if bar.isVisible() and "Vocabulary" in tab_texts(bar))
-    start = bar.tabRect(tab_texts(bar).index("Vocabulary")).center()
-
-    def drag(to):
-        for kind, at in ((QEvent.Type.MouseButtonPress, start), (QEvent.Type.MouseMove, to)):
-            button = left if kind == QEvent.Type.MouseButtonPress else Qt.MouseButton.NoButton
-            at = QPointF(at)
-            event = QMouseEvent(kind, at, bar.mapToGlobal(at), button, left, Qt.KeyboardModifier.NoModifier)
-            QApplication.sendEvent(bar, event)
-        qtbot.mouseRelease(bar, left, pos=to)
-
-    drag(start + QPoint(12, 0))
-    assert not pane.isFloating(), "it moves in its bar"
-    start = bar.tabRect(tab_texts(bar).index("Vocabulary")).center()
-    drag(start + QPoint(0, 200))
-    assert pane.isFloating()
-    assert pane.isVisible()
-    pane.setFloating(False)
-    settle(qtbot, window)
-    assert not pane.isFloating()
+    preferences = Preferences()
+    preferences.set("workspace", "explore")
+    preferences.flush()
+    assert at_the_window(monkeypatch, look) == 0
 
 
 @at_window("{book}")
@@ -444,21 +403,3 @@ def test_the_text_in_other_tokenizers_is_shown_in_compare_and_no_window_grows(qt
         assert window.places.workspace == begin
         assert window.compare.isHidden()
         assert window.height() == height
-
-
-@at_window()
-def test_a_guide_that_was_large_leaves_the_window_its_height(qtbot, window):
-    window.resize(1440, 900)
-    window.places.enter("learn")
-    window.guide.show_page("patterns")
-    settle(qtbot, window)
-    for _ in range(2):
-        window.places.maximise(window.guide)
-        settle(qtbot, window)
-        window.places.give_back()
-        settle(qtbot, window)
-        assert window.height() == 900
-
-
-def tab_texts(bar: QTabBar) -> list[str]:
-    return [bar.tabText(at) for at in range(bar.count())]
