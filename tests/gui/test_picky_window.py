@@ -120,7 +120,7 @@ def dropout_is_refused_and_the_text_is_encoded_without_it(qtbot, window, session
 
 
 @at_window()
-def test_the_window_shows_and_explains_removals(qtbot, window):
+def test_the_window_shows_and_explains_removals(qtbot, window, tmp_path):
     session, run = begin(qtbot, window)
     for check in (
         a_removed_token_is_shown_and_explained,
@@ -133,11 +133,12 @@ def test_the_window_shows_and_explains_removals(qtbot, window):
         session.view.set_playhead(len(run))
         quiet(qtbot, window)
         check(qtbot, window, session, run)
+    a_loader_that_was_exported_opens_with_its_removals(qtbot, window, tmp_path, run)
 
 
-@at_window()
-def test_a_loader_that_was_exported_opens_with_its_removals(qtbot, window, tmp_path):
-    session, trained_run = begin(qtbot, window)
+def a_loader_that_was_exported_opens_with_its_removals(qtbot, window, tmp_path, trained_run):
+    session = window.session
+    window.finder.box.clear()
     save(trained_run.tokenizer, tmp_path / "out", "loader")
     session.runs.add_tokenizer(load(tmp_path / "out"), "opened")
     run = session.runs.active

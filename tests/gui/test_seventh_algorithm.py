@@ -41,7 +41,8 @@ def config(size=290):
 @inside
 def test_it_trains_and_resumes():
     corpus = Corpus.from_text(TEXT)
-    whole = train(corpus, config(300)).run
+    trained = train(corpus, config(300))
+    whole = trained.run
     # "at" is the most frequent pair of the text.
     assert bytes(whole.merges[0].tolist()) == b"th"
     short = train(corpus, config(280)).run
@@ -49,7 +50,7 @@ def test_it_trains_and_resumes():
     for _ in resumed:
         pass
     assert resumed.run.merges.tolist() == whole.merges.tolist()
-    assert len(train(corpus, config(300)).encode(TEXT)) == whole.tokens_after[-1]
+    assert len(trained.encode(TEXT)) == whole.tokens_after[-1]
 
 
 @inside

@@ -131,9 +131,15 @@ def test_opening_training_and_exporting_by_the_menus_after_which_closing_does_no
 
 
 @at_window("{book}")
-def test_step_pause_resume_and_stop_by_keys_and_while_nothing_trains_another_run(qtbot, window):
+def test_step_pause_resume_and_stop_by_keys_and_closing_ends_a_training_only_after_asking(qtbot, book, window, answers):
     session = window.session
     qtbot.waitUntil(lambda: len(session.corpus.sources) == 1)
+    # A sample replaces a corpus, but not without asking.
+    answers.yes = False
+    window.actions_by_id["sample_train_python"].trigger()
+    assert session.corpus.sources[0].name == book.name
+    assert session.training.current is None
+    answers.asked.clear()
     for made in (1, 2, 3):
         qtbot.keyClick(window, Qt.Key.Key_F10)
         qtbot.waitUntil(lambda made=made: session.runs.active is not None and len(session.runs.active) == made)
@@ -162,6 +168,13 @@ def test_step_pause_resume_and_stop_by_keys_and_while_nothing_trains_another_run
     qtbot.keyClick(window, Qt.Key.Key_PageUp, Qt.KeyboardModifier.AltModifier)
     assert session.runs.active is session.training.current.run
     assert "stays active" in window.actions_by_id["previous_run"].toolTip()
+    assert not window.close()
+    assert len(answers.asked) == 1
+    assert "in progress" in answers.asked[0]
+    assert session.training.state == "paused"
+    answers.yes = True
+    assert window.close()
+    assert len(answers.asked) == 2
 
 
 @at_window()
@@ -211,26 +224,6 @@ def test_the_ids_of_the_text_are_written_as_they_are_shown(qtbot, tmp_path, book
     assert ids.dtype == np.uint16
     assert ids.tolist() == session.view.tokenizer.encode("the cat<|end|>", "all")
     assert window.status.currentMessage() == f"Wrote ids.npy to {tmp_path}."
-
-
-@at_window("{book}")
-def test_a_sample_replaces_a_corpus_and_closing_ends_a_training_only_after_asking(qtbot, book, window, answers):
-    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
-    answers.yes = False
-    window.actions_by_id["sample_train_python"].trigger()
-    assert window.session.corpus.sources[0].name == book.name
-    assert window.session.training.current is None
-    answers.asked.clear()
-    window.actions_by_id["step"].trigger()
-    qtbot.waitUntil(lambda: window.session.training.state == "paused")
-    answers.yes = False
-    assert not window.close()
-    assert len(answers.asked) == 1
-    assert "in progress" in answers.asked[0]
-    assert window.session.training.state == "paused"
-    answers.yes = True
-    assert window.close()
-    assert len(answers.asked) == 2
 
 
 def test_the_window_remembers_what_was_changed_until_the_settings_are_reset(qtbot, monkeypatch):

@@ -99,35 +99,6 @@ def test_appearance_changes_at_once_the_next_start_has_the_defaults_and_closing_
     assert kept[0].asked == []
 
 
-@at_window()
-def test_fonts_are_those_that_were_chosen_and_reset_asks_once_before_everything_is_default(qtbot, window, answers):
-    family = next(name for name in QFontDatabase.families() if QFontDatabase.isFixedPitch(name))
-    dialog = opened(qtbot, window)
-    before = window.theme.monospace_font().families()
-    choose(dialog, "interface_font", family)
-    choose(dialog, "monospace_font", family)
-    assert QApplication.font().families() == [family]
-    assert window.theme.monospace_font().families() == [family]
-    assert QFontInfo(window.theme.monospace_font()).pixelSize() == BODY_PIXELS
-    choose(dialog, "monospace_font", "")
-    assert window.theme.monospace_font().families() == before
-    dialog.close_button.click()
-    dialog = opened(qtbot, window)
-    choose(dialog, "theme", "dark")
-    dialog.controls["autosave"].click()
-    assert not dialog.controls["autosave_seconds"].isEnabled()
-    answers.yes = False
-    dialog.reset_button.click()
-    assert window.theme.palette.dark
-    answers.yes = True
-    dialog.reset_button.click()
-    assert answers.asked == ["Everything on this page goes back to its default."] * 2
-    assert window.theme.mode == "system"
-    assert dialog.controls["autosave"].isChecked()
-    assert dialog.controls["autosave_seconds"].isEnabled()
-    dialog.close_button.click()
-
-
 def test_after_a_damaged_settings_file_the_page_is_worked_by_keyboard_and_has_names(qtbot, monkeypatch):
     file = settings_file()
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -155,7 +126,9 @@ def test_after_a_damaged_settings_file_the_page_is_worked_by_keyboard_and_has_na
 
 
 @at_window("{book}")
-def test_without_autosave_no_copy_is_kept_and_the_threads_that_were_chosen_count_the_corpus(qtbot, monkeypatch, window):
+def test_autosave_threads_and_fonts_are_those_that_were_chosen_and_reset_asks_once_before_everything_is_default(
+    qtbot, monkeypatch, window, answers
+):
     recorder = window.session.recorder
     assert recorder is not None
     window.preferences.set("autosave", False)
@@ -184,6 +157,31 @@ def test_without_autosave_no_copy_is_kept_and_the_threads_that_were_chosen_count
     training.start()
     quiet(qtbot, window)
     assert 3 in used
+    family = next(name for name in QFontDatabase.families() if QFontDatabase.isFixedPitch(name))
+    dialog = opened(qtbot, window)
+    before = window.theme.monospace_font().families()
+    choose(dialog, "interface_font", family)
+    choose(dialog, "monospace_font", family)
+    assert QApplication.font().families() == [family]
+    assert window.theme.monospace_font().families() == [family]
+    assert QFontInfo(window.theme.monospace_font()).pixelSize() == BODY_PIXELS
+    choose(dialog, "monospace_font", "")
+    assert window.theme.monospace_font().families() == before
+    dialog.close_button.click()
+    dialog = opened(qtbot, window)
+    choose(dialog, "theme", "dark")
+    dialog.controls["autosave"].click()
+    assert not dialog.controls["autosave_seconds"].isEnabled()
+    answers.yes = False
+    dialog.reset_button.click()
+    assert window.theme.palette.dark
+    answers.yes = True
+    dialog.reset_button.click()
+    assert answers.asked == ["Everything on this page goes back to its default."] * 2
+    assert window.theme.mode == "system"
+    assert dialog.controls["autosave"].isChecked()
+    assert dialog.controls["autosave_seconds"].isEnabled()
+    dialog.close_button.click()
 
 
 @pytest.mark.parametrize(
