@@ -8,13 +8,17 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import SIGNAL, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QDialog, QLabel, QMenu, QMenuBar, QTabBar
 
 from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio.core.comparison.alignment import TextTokens
 from tokstudio.core.guide.pages import read_pages
+from tokstudio.gui.dialogs.checking.tokenizer import CheckTokenizerDialog
+from tokstudio.gui.dialogs.checking.trained_on import TrainedOnDialog
+from tokstudio.gui.dialogs.checking.training import CheckTrainingDialog, MakeExerciseDialog
+from tokstudio.gui.dialogs.your_turn import YourTurnDialog
 from tokstudio.gui.window.workspaces import WORKSPACES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -60,6 +64,7 @@ def test_every_entry_has_a_letter_and_says_what_it_does_menus_are_short_and_copy
     assert tried > 10
     assert QGuiApplication.clipboard().text() == "as before"
     look_at_menus(window)
+    changes_of_actions_do_not_add_up(window)
 
 
 def look_at_menus(window) -> None:
@@ -81,6 +86,19 @@ def look_at_menus(window) -> None:
     # Tokenizers, and the tie rule.
     for words in (r"\bRuns\b(?! (the|a|in|on)\b)", r"^Ties:?$", r"\*Ties\*", r"\blearnt\b"):
         assert [text[:60] for text in texts if re.search(words, text, re.MULTILINE)] == [], words
+
+
+def changes_of_actions_do_not_add_up(window) -> None:
+    grown = []
+    for name, action in window.actions_by_id.items():
+        followers = []
+        for _ in range(4):
+            for enabled in (not action.isEnabled(), action.isEnabled()):
+                action.setEnabled(enabled)
+            followers.append(action.receivers(SIGNAL("changed()")))
+        if followers[-1] > followers[0]:
+            grown.append(name)
+    assert not grown
 
 
 def look_for_what_documents_name(menus: QMenuBar) -> None:
@@ -163,20 +181,24 @@ def test_letters_of_controls_in_sight_and_menus_are_unique_in_every_state(qtbot,
     window.dialogs.show_export(run, ["classic"])
     window.dialogs.show_train_several()
     window.show_preferences()
-    window.dialogs.show_your_turn()
-    window.dialogs.show_check_tokenizer()
-    window.dialogs.show_check_training()
-    window.dialogs.show_trained_on()
-    window.dialogs.show_make_exercise()
-    for name in ("prune_tokenizer", "change_specials", "fork_tokenizer", "open_by_name"):
+    beside = ("check_tokenizer", "check_training", "trained_on", "make_exercise")
+    others = ("your_turn", "prune_tokenizer", "change_specials", "fork_tokenizer", "open_by_name")
+    for name in (*beside, *beside, *others):
         if window.actions_by_id[name].isEnabled():
             window.actions_by_id[name].trigger()
     quiet(qtbot, window)
-    dialogs = [each for each in window.findChildren(QDialog) if each.isVisible()]
-    assert len(dialogs) >= 8
-    for dialog in dialogs:
+    dialogs = {type(each): each for each in window.findChildren(QDialog) if each.isVisible()}
+    for dialog in dialogs.values():
         look(dialog.windowTitle(), dialog)
+    # Those that do not block are shown once.
+    for kind in (CheckTokenizerDialog, CheckTrainingDialog, TrainedOnDialog, MakeExerciseDialog):
+        assert not dialogs[kind].isModal()
+        assert len(window.findChildren(kind)) == 1
+    qtbot.keyClick(dialogs[YourTurnDialog], Qt.Key.Key_Escape)
+    assert not dialogs[YourTurnDialog].isVisible()
+    for dialog in dialogs.values():
         dialog.close()
+    assert len(dialogs) >= 8
     assert max(looked) > 10
 
 

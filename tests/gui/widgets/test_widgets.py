@@ -7,7 +7,7 @@ import os
 import sys
 
 import pytest
-from PySide6.QtCore import SIGNAL, QEvent, QLocale, QMargins, QPoint, Qt
+from PySide6.QtCore import QEvent, QLocale, QMargins, QPoint, Qt
 from PySide6.QtGui import QAction, QHelpEvent, QImage, QPainter
 from PySide6.QtWidgets import (
     QApplication,
@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tests.gui.person import at_window
 from tokstudio.core.base.progress import Progress
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets import file_dialogs as file_manager
@@ -113,20 +112,6 @@ def test_a_click_on_the_arrow_of_a_percentage_adds_one_percent(qtbot):
         box.stepUp()
         assert box.value() == percent
     assert box.share == 0.03
-
-
-@at_window()
-def test_changes_of_actions_do_not_add_up(unstyled, window):
-    grown = []
-    for name, action in window.actions_by_id.items():
-        followers = []
-        for _ in range(4):
-            for enabled in (not action.isEnabled(), action.isEnabled()):
-                action.setEnabled(enabled)
-            followers.append(action.receivers(SIGNAL("changed()")))
-        if followers[-1] > followers[0]:
-            grown.append(name)
-    assert not grown
 
 
 def test_a_button_follows_its_action(qtbot):

@@ -14,13 +14,10 @@ from PySide6.QtGui import QColor, QDropEvent, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.core.lint.made import content, folder, split
-from tests.gui.person import at_window
 from tokstudio import Corpus, TrainingConfig, load, train
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.lint.lint import lint
 from tokstudio.gui.dialogs.checking.tokenizer import CheckTokenizerDialog
-from tokstudio.gui.dialogs.checking.trained_on import TrainedOnDialog
-from tokstudio.gui.dialogs.checking.training import CheckTrainingDialog, MakeExerciseDialog
 from tokstudio.gui.state.run import RunOrigin, StudioRun
 
 
@@ -151,20 +148,3 @@ def test_dropped_files_are_chosen_and_escape_cancels_before_it_closes(qtbot, ses
     qtbot.waitUntil(lambda: not session.jobs.running)
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
-
-
-@at_window()
-def test_the_menu_shows_each_dialog_of_the_kind_once_and_does_not_block(unstyled, window):
-    dialogs = {
-        "check_tokenizer": CheckTokenizerDialog,
-        "check_training": CheckTrainingDialog,
-        "make_exercise": MakeExerciseDialog,
-        "trained_on": TrainedOnDialog,
-    }
-    for name, kind in dialogs.items():
-        window.actions_by_id[name].trigger()
-        window.actions_by_id[name].trigger()
-        (dialog,) = window.findChildren(kind)
-        assert dialog.isVisible(), name
-        assert not dialog.isModal(), name
-        dialog.close()

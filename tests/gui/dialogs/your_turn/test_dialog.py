@@ -8,7 +8,6 @@ import json
 import pytest
 from PySide6.QtCore import Qt
 
-from tests.gui.person import at_window
 from tokstudio.core.teaching.your_turn import ROUNDS, TEXTS
 from tokstudio.gui.dialogs.your_turn import YourTurnDialog
 
@@ -94,12 +93,3 @@ def test_another_text_begins_another_game(qtbot, dialog):
     dialog.texts.setCurrentText("Woodchuck")
     assert dialog.game.text == TEXTS["Woodchuck"]
     assert dialog.game.choices == []
-
-
-@at_window()
-def test_the_menu_opens_it_and_escape_closes_it(qtbot, unstyled, window):
-    window.actions_by_id["your_turn"].trigger()
-    dialog = window.findChild(YourTurnDialog)
-    assert dialog.isVisible()
-    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
-    assert not dialog.isVisible()

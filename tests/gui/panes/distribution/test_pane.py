@@ -11,7 +11,7 @@ from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.conftest import alone
-from tests.gui.person import at_rest, at_window
+from tests.gui.person import TEXT, at_rest, at_window, trained
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.distribution import DistributionPane
 
@@ -160,9 +160,8 @@ def test_uses_of_an_opened_tokenizer_are_drawn_after_counting(qtbot, pane, sessi
 
 @at_window()
 def test_at_the_window_a_bar_lists_its_tokens_in_the_vocabulary(qtbot, unstyled, window):
-    window.commands.train_sample("article")
-    session = window.session
-    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None)
+    window.session.corpus.add_text(TEXT)
+    trained(qtbot, window)
     window.distribution.raise_()
     qtbot.waitUntil(lambda: window.distribution.stack.currentWidget() is window.distribution.lengths)
     plot = window.distribution.lengths

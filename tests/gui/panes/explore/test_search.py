@@ -200,7 +200,9 @@ def test_a_bar_code_is_walked_by_keys_and_a_click_goes_to_the_hit(qtbot, explore
 
 @pytest.mark.usefixtures("unstyled")
 @at_window()
-def test_a_key_shows_the_page_and_enter_opens_the_document_of_a_hit_with_the_hit_selected(qtbot, window, tmp_path):
+def test_a_key_shows_the_page_and_enter_opens_the_document_of_a_hit_with_the_hit_selected(
+    qtbot, unstyled, window, tmp_path
+):
     explored = Explored(qtbot, window.session, window.explore, tmp_path)
     explored.train(Source.from_texts(["one cat", "é two cat three"], "a.txt"), vocabulary_size=257)
     window.activateWindow()
