@@ -27,14 +27,14 @@ def own_memory():
     return 1024 * int(line.split()[1])
 
 def work():
-    for _ in range(6):
+    for _ in range(3):
         pairs = [(np.ones(5_000_000, np.uint8), np.ones(5_000, np.uint8)) for _ in range(4)]
         stay.extend(small for _, small in pairs)
 
 return_freed_memory()
 np.ones(30_000_000, np.uint8)
 before, stay = own_memory(), []
-for _ in range(3):
+for _ in range(2):
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -63,8 +64,11 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("chosen", SETTINGS, ids=str)
-@pytest.mark.parametrize("weights", [{}, {"german.txt": 2.5, "japanese.txt": 0.2}], ids=["once", "weighted"])
+@pytest.mark.parametrize(
+    ("chosen", "weights"),
+    [*zip(SETTINGS, cycle([{}, {"german.txt": 2.5, "japanese.txt": 0.2}]), strict=False)],
+    ids=str,
+)
 def test_after_every_merge_a_source_has_the_tokens_that_it_is_encoded_to(chosen, weights):
     text = corpus().with_weights(weights)
     run, tokenizer, _ = trained(text, **chosen)
