@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 import pytest
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QDialog
 
 from tests.core.corpus.remote.sets import card, parquet, texts
 from tests.core.hub.local_hub import COMMIT, Hub, Repository, local_hub
@@ -16,8 +17,10 @@ from tests.gui.person import at_window
 from tokstudio.core.hub.addresses import parse_address
 from tokstudio.core.hub.kept_texts import kept_texts
 from tokstudio.gui.dialogs.open_by_name.data_set import WELL_KNOWN, OpenDataSetDialog
+from tokstudio.gui.dialogs.open_by_name.tokenizer import OpenByNameDialog
 from tokstudio.gui.window.main_window import MainWindow
 
+Dialog = TypeVar("Dialog", bound=QDialog)
 pytestmark = pytest.mark.usefixtures("unstyled")
 
 
@@ -41,10 +44,14 @@ def hub(tmp_path, monkeypatch, files) -> Iterator[Hub]:
         yield made
 
 
+def shown(window: MainWindow, kind: type[Dialog]) -> list[Dialog]:
+    return [found for found in window.findChildren(kind) if found.isVisible()]
+
+
 def dialog_of(qtbot, window: MainWindow) -> OpenDataSetDialog:
     """Chooses the action, and gives the dialog."""
     window.actions_by_id["open_data_set"].trigger()
-    (dialog,) = (found for found in window.findChildren(OpenDataSetDialog) if found.isVisible())
+    (dialog,) = shown(window, OpenDataSetDialog)
     qtbot.waitExposed(dialog)
     return dialog
 
@@ -90,7 +97,7 @@ def test_a_sample_is_opened_after_a_look_at_it(qtbot, window, hub):
 
 
 @at_window()
-def test_a_dropped_data_set_fills_in_the_dialog(window, hub):
+def test_a_dropped_link_to_a_data_set_or_a_tokenizer_fills_in_its_dialog_and_another_one_is_answered(window, hub):
     link = "https://huggingface.co/datasets/me/set"
     for links, text, name in (
         ([link], "", "hf:datasets/me/set"),
@@ -101,13 +108,44 @@ def test_a_dropped_data_set_fills_in_the_dialog(window, hub):
         (["s3://bucket/a/*.txt"], "", "s3://bucket/a/*.txt"),
     ):
         assert dropped(window, links, text)
-        (dialog,) = (found for found in window.findChildren(OpenDataSetDialog) if found.isVisible())
+        (dialog,) = shown(window, OpenDataSetDialog)
         assert dialog.name.text() == name
         assert dialog.open_button.isEnabled()
         dialog.reject()
     assert not window.messages.isVisible()
     assert hub.asked == [], "nothing is asked for before Look is pressed"
     dropped(window, [], f"see {link}")
+    assert [source.name for source in window.session.corpus.sources] == ["Dropped text"]
+    window.session.corpus.set_sources(())
+
+    # So does a link to a tokenizer in the other dialog; a link to something else is answered.
+    there = "https://huggingface.co/me/tiny"
+
+    for links, text, revision in (
+        ([there], "", ""),
+        ([f"{there}/tree/v1"], "", "v1"),
+        (["https://example.org/x", f"{there}/resolve/v1/tokenizer.json?download=true"], "", "v1"),
+        ([], f" {there}/blob/v1/tokenizer.json\n", "v1"),
+        ([], "hf:me/tiny@v1", "v1"),
+    ):
+        assert dropped(window, links, text)
+        (dialog,) = shown(window, OpenByNameDialog)
+        assert (dialog.name.text(), dialog.revision.text()) == ("hf:me/tiny", revision)
+        dialog.reject()
+    for links, text in (
+        (["https://example.org/owner/name"], ""),
+        (["https://huggingface.co/datasets/me"], ""),
+        (["s3://"], ""),
+        ([], "https://example.org/owner/name"),
+    ):
+        window.messages.clear()
+        dropped(window, links, text)
+        assert window.messages.isVisible()
+        told = window.messages.text.text()
+        assert " is not opened. Drop files, folders, text, or a link to a tokenizer or a data set" in told
+        assert not shown(window, OpenByNameDialog)
+    assert not window.session.corpus.sources
+    dropped(window, [], "hf: is short for Hugging Face, see https://huggingface.co/me/tiny")
     assert [source.name for source in window.session.corpus.sources] == ["Dropped text"]
 
 

@@ -61,11 +61,50 @@ def runs(qtbot, window: MainWindow, count: int) -> None:
 
 
 @at_window()
-def test_the_dialog_opens_runs_by_name_or_says_why_not_and_recent_files_open_them_without_a_network(
-    qtbot, hub, tokenizer, tmp_path, window
+def test_the_dialog_opens_runs_by_name_or_says_why_not_and_projects_and_recent_files_open_them_without_a_network(
+    qtbot, hub, tokenizer, tmp_path, window, answers
 ):
-    hub.repositories["me/gated"] = Repository({"tokenizer.json": b"{}"}, refusal=(401, "GatedRepo"))
+    # Escape cancels a stalled connection, a link can be typed, and what is opened is saved in a project.
     hub.repositories["me/tiny"].revisions = ("main", "v1")
+    hub.stalled.add("tokenizer.json")
+    dialog = dialog_of(qtbot, window)
+    qtbot.keyClicks(dialog.name, "me/tiny")
+    qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
+    qtbot.waitUntil(hub.half_sent.is_set)
+    qtbot.waitUntil(lambda: dialog.note.text().startswith("Downloading"))
+    assert dialog.bar.isVisible()
+    assert not dialog.name.isEnabled()
+    qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Escape)
+    assert is_open(window)
+    assert (dialog.note.text(), dialog.name.text()) == ("Cancelled.", "me/tiny")
+    qtbot.waitUntil(lambda: not window.session.jobs.running)
+    hub.stalled.clear()
+    dialog.open_button.click()
+    runs(qtbot, window, 1)
+    assert not is_open(window)
+    window.session.runs.delete(window.session.runs.active)
+
+    dialog = dialog_of(qtbot, window)
+    qtbot.keyClicks(dialog.name, "https://huggingface.co/me/tiny/tree/v1")
+    qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
+    runs(qtbot, window, 1)
+    assert "GET /api/models/me/tiny/revision/v1" in hub.asked
+    answers.target = tmp_path / "work.tokstudio"
+    window.actions_by_id["save_project_as"].trigger()
+    qtbot.waitUntil(lambda: not window.session.jobs.running)
+    hub.status = 500
+    hub.asked.clear()
+    window.projects.open(tmp_path / "work.tokstudio")
+    qtbot.waitUntil(lambda: not window.session.jobs.running)
+    runs(qtbot, window, 1)
+    assert window.session.runs.active.name == "tiny"
+    assert window.session.runs.active.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
+    assert hub.asked == []
+
+    # The dialog opens tokenizers by name or says why not, and recent files open them without a network.
+    window.session.runs.replace_all([])
+    hub.status = None
+    hub.repositories["me/gated"] = Repository({"tokenizer.json": b"{}"}, refusal=(401, "GatedRepo"))
     hub.repositories["me/pair"] = Repository(files_of(tokenizer, tmp_path / "pair", "gpt2"))
     dialog = dialog_of(qtbot, window)
     for name, told in (("me/none", "no such repository"), ("me/gated", "HF_TOKEN"), ("nonsense", "neither")):
@@ -128,83 +167,6 @@ def dropped(window: MainWindow, links: list[str], text: str = "") -> bool:
     QApplication.sendEvent(window, enter)
     QApplication.sendEvent(window, QDropEvent(QPointF(20, 20), action, data, left, none))
     return enter.isAccepted()
-
-
-@at_window()
-def test_a_dropped_link_to_the_hub_fills_in_the_dialog_and_another_one_is_answered(window):
-    there = "https://huggingface.co/me/tiny"
-
-    def shown(window) -> OpenByNameDialog:
-        (dialog,) = (found for found in window.findChildren(OpenByNameDialog) if found.isVisible())
-        return dialog
-
-    for links, text, revision in (
-        ([there], "", ""),
-        ([f"{there}/tree/v1"], "", "v1"),
-        (["https://example.org/x", f"{there}/resolve/v1/tokenizer.json?download=true"], "", "v1"),
-        ([], f" {there}/blob/v1/tokenizer.json\n", "v1"),
-        ([], "hf:me/tiny@v1", "v1"),
-    ):
-        assert dropped(window, links, text)
-        dialog = shown(window)
-        assert (dialog.name.text(), dialog.revision.text()) == ("hf:me/tiny", revision)
-        dialog.reject()
-    for links, text in (
-        (["https://example.org/owner/name"], ""),
-        (["https://huggingface.co/datasets/me"], ""),
-        (["s3://"], ""),
-        ([], "https://example.org/owner/name"),
-    ):
-        window.messages.clear()
-        dropped(window, links, text)
-        assert window.messages.isVisible()
-        told = window.messages.text.text()
-        assert " is not opened. Drop files, folders, text, or a link to a tokenizer or a data set" in told
-        assert not is_open(window)
-    assert not window.session.corpus.sources
-    dropped(window, [], "hf: is short for Hugging Face, see https://huggingface.co/me/tiny")
-    assert [source.name for source in window.session.corpus.sources] == ["Dropped text"]
-
-
-@at_window()
-def test_escape_cancels_a_stalled_connection_a_link_can_be_typed_and_what_is_opened_is_saved_in_a_project(
-    qtbot, hub, window, tokenizer, tmp_path, answers
-):
-    hub.repositories["me/tiny"].revisions = ("main", "v1")
-    hub.stalled.add("tokenizer.json")
-    dialog = dialog_of(qtbot, window)
-    qtbot.keyClicks(dialog.name, "me/tiny")
-    qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
-    qtbot.waitUntil(hub.half_sent.is_set)
-    qtbot.waitUntil(lambda: dialog.note.text().startswith("Downloading"))
-    assert dialog.bar.isVisible()
-    assert not dialog.name.isEnabled()
-    qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Escape)
-    assert is_open(window)
-    assert (dialog.note.text(), dialog.name.text()) == ("Cancelled.", "me/tiny")
-    qtbot.waitUntil(lambda: not window.session.jobs.running)
-    hub.stalled.clear()
-    dialog.open_button.click()
-    runs(qtbot, window, 1)
-    assert not is_open(window)
-    window.session.runs.delete(window.session.runs.active)
-
-    dialog = dialog_of(qtbot, window)
-    qtbot.keyClicks(dialog.name, "https://huggingface.co/me/tiny/tree/v1")
-    qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
-    runs(qtbot, window, 1)
-    assert "GET /api/models/me/tiny/revision/v1" in hub.asked
-    answers.target = tmp_path / "work.tokstudio"
-    window.actions_by_id["save_project_as"].trigger()
-    qtbot.waitUntil(lambda: not window.session.jobs.running)
-    hub.status = 500
-    hub.asked.clear()
-    window.projects.open(tmp_path / "work.tokstudio")
-    qtbot.waitUntil(lambda: not window.session.jobs.running)
-    runs(qtbot, window, 1)
-    assert window.session.runs.active.name == "tiny"
-    assert window.session.runs.active.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
-    assert hub.asked == []
 
 
 @at_window("hf:gpt2", "hf:me/tiny", "{book}")
