@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QApplication
 
 from tests.core.algorithms import PICKY_TEXT
 from tests.gui.languages import NAMES, PARALLEL, TEXTS
-from tests.gui.person import at_window
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.algorithms import ALGORITHMS, ParityAware, Picky, SuperBPE
@@ -237,39 +236,6 @@ def test_a_weight_of_zero_stops_a_run_that_follows_it(qtbot, languages, session)
     settled(qtbot, session)
     assert failures == []
     assert session.live.obstacle == "The weights apply at the next Train."
-
-
-@at_window()
-def test_files_are_loaded_by_the_actions_of_the_window(qtbot, tmp_path, unstyled, window, answers):
-    corpus, texts = tmp_path / "corpus", tmp_path / "texts"
-    for folder, content in ((corpus, TEXTS), (texts, PARALLEL)):
-        folder.mkdir()
-        for name, text in content.items():
-            (folder / f"{name}.txt").write_text(text, encoding="utf-8")
-    table = tmp_path / "table.tsv"
-    table.write_text("de\ten\tfi\nein\tone\tyksi\n", encoding="utf-8")
-    session = window.session
-    assert not window.actions_by_id["load_parallel_files"].isEnabled()
-    window.opening.open_paths(sorted(corpus.iterdir()))
-    qtbot.waitUntil(lambda: len(session.corpus.sources) == 3)
-    answers.folder = texts
-    window.actions_by_id["load_parallel_texts_folder"].trigger()
-    qtbot.waitUntil(lambda: len(session.training.settings.parallel) == 3)
-    assert session.training.settings.algorithm == "parity"
-    loaded = session.training.settings
-    (texts / "fi.txt").write_text("yksi\nkaksi\n", encoding="utf-8")
-    answers.files = sorted(texts.iterdir())
-    window.actions_by_id["load_parallel_files"].trigger()
-    qtbot.waitUntil(window.messages.isVisible)
-    assert "each needs the same lines" in window.messages.text.text()
-    assert session.training.settings == loaded
-    answers.files = [table]
-    window.actions_by_id["load_parallel_files"].trigger()
-    qtbot.waitUntil(lambda: session.training.settings != loaded)
-    assert session.training.settings.parallel == (("de.txt", "ein"), ("en.txt", "one"), ("fi.txt", "yksi"))
-    window.actions_by_id["remove_parallel_texts"].trigger()
-    assert session.training.settings.parallel == ()
-    assert not window.actions_by_id["remove_parallel_texts"].isEnabled()
 
 
 def test_a_tokenizer_is_extended_by_plain_bpe_only(session, make_run):

@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QComboBox, QLineEdit, QPlainTextEdit
 
+from tests.gui.languages import PARALLEL, TEXTS
 from tests.gui.person import PAUSES, TEXT, at_window
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.model.config import TrainingConfig
@@ -253,7 +254,7 @@ def a_list_begins_with_the_characters_of_the_corpus(qtbot, window, path):
 
 
 def a_long_list_can_be_edited(qtbot, window, answers, path):
-    entries = [chr(0x4E00 + number) for number in range(20_000)]
+    entries = [chr(0x4E00 + number) for number in range(2_000)]
     path.write_text(json.dumps(entries))
     answers.files = [path]
     window.actions_by_id["load_base_tokens"].trigger()
@@ -264,14 +265,50 @@ def a_long_list_can_be_edited(qtbot, window, answers, path):
     assert window.session.training.settings.base_vocabulary == ("x" + entries[0], *entries[1:])
 
 
+def parallel_texts_are_loaded(qtbot, tmp_path, window, answers):
+    corpus, texts = tmp_path / "corpus", tmp_path / "texts"
+    for folder, content in ((corpus, TEXTS), (texts, PARALLEL)):
+        folder.mkdir()
+        for name, text in content.items():
+            (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    table = tmp_path / "table.tsv"
+    table.write_text("de\ten\tfi\nein\tone\tyksi\n", encoding="utf-8")
+    session = window.session
+    assert not window.actions_by_id["load_parallel_files"].isEnabled()
+    window.opening.open_paths(sorted(corpus.iterdir()))
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 3)
+    answers.folder = texts
+    window.actions_by_id["load_parallel_texts_folder"].trigger()
+    qtbot.waitUntil(lambda: len(session.training.settings.parallel) == 3)
+    assert session.training.settings.algorithm == "parity"
+    loaded = session.training.settings
+    (texts / "fi.txt").write_text("yksi\nkaksi\n", encoding="utf-8")
+    answers.files = sorted(texts.iterdir())
+    window.actions_by_id["load_parallel_files"].trigger()
+    qtbot.waitUntil(window.messages.isVisible)
+    assert "each needs the same lines" in window.messages.text.text()
+    assert session.training.settings == loaded
+    answers.files = [table]
+    window.actions_by_id["load_parallel_files"].trigger()
+    qtbot.waitUntil(lambda: session.training.settings != loaded)
+    assert session.training.settings.parallel == (("de.txt", "ein"), ("en.txt", "one"), ("fi.txt", "yksi"))
+    window.actions_by_id["remove_parallel_texts"].trigger()
+    assert session.training.settings.parallel == ()
+    assert not window.actions_by_id["remove_parallel_texts"].isEnabled()
+
+
 @at_window()
-def test_base_tokens_are_loaded_from_files_and_from_the_corpus_and_edited(qtbot, tmp_path, unstyled, window, answers):
+def test_base_tokens_and_parallel_texts_are_loaded_by_the_menu(qtbot, tmp_path, unstyled, window, answers):
     an_invalid_file_is_an_error_and_changes_nothing(qtbot, window, answers, tmp_path / "own.json")
     window.actions_by_id["more_settings"].trigger()
     a_list_is_loaded_from_a_file(qtbot, window, answers, tmp_path / "own.txt", "a\nb\n\\n\n<?>\n")
     a_list_begins_with_the_characters_of_the_corpus(qtbot, window, tmp_path / "book.txt")
     a_long_list_can_be_edited(qtbot, window, answers, tmp_path / "own.json")
     a_list_is_loaded_from_a_file(qtbot, window, answers, tmp_path / "own.json", '["a", "b", "\\n", "<?>"]')
+    window.messages.clear()
+    window.session.corpus.set_sources(())
+    window.session.training.set_settings(Settings())
+    parallel_texts_are_loaded(qtbot, tmp_path, window, answers)
 
 
 def test_a_large_text_without_a_pattern_is_told_what_most_tokenizers_do(qtbot, pane, session):

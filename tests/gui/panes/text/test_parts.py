@@ -13,12 +13,14 @@ from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QFontMetrics
 
 from tests.gui.person import TEXT, at_window, quiet, trained
-from tokstudio.core.analysis.encoding_steps import Rounds
+from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
+from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.base.progress import finish
 from tokstudio.gui.panes.text.grids import CountsGrid
 from tokstudio.gui.panes.text.page import TextInput
 from tokstudio.gui.panes.text.pages import DropoutBar
 from tokstudio.gui.panes.text.steps import answer_words, stepping_work
+from tokstudio.gui.session.training.training import Settings
 
 LINES = "one\r\ntwo\rthree\nfour🌍\r\n\r\nfive\u2029six"
 
@@ -143,6 +145,7 @@ def test_a_wide_grid_shows_names_whole_and_a_narrow_one_all_cells(qtbot, theme):
     assert grid.shown()[3:] == ("2 more",)
 
 
+STEPPED = "the cat sat on the mat and the cat ate the rat; that is that. " * 40
 WORDS = "the cat is that, and that is what the mat was"
 
 
@@ -153,8 +156,18 @@ def shown(qtbot, window):
     return page.encoded.ids.tolist()
 
 
+def ask_by_keys(qtbot, window):
+    window.activateWindow()
+    modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    qtbot.keyClick(window, Qt.Key.Key_N, modifiers)
+    qtbot.waitUntil(window.text.steps.why_not.isVisible)
+    return window.text.steps.why_not.words.text()
+
+
 @at_window()
-def test_the_text_is_encoded_with_dropout(qtbot, tmp_path, unstyled, window, answers):
+def test_text_is_encoded_with_dropout_and_keys_open_its_steps_and_ask_about_a_word(
+    qtbot, tmp_path, unstyled, window, answers
+):
     session, by_id = window.session, window.actions_by_id
     assert not by_id["encode_with_dropout"].isEnabled()
     session.corpus.add_text(TEXT)
@@ -195,6 +208,50 @@ def test_the_text_is_encoded_with_dropout(qtbot, tmp_path, unstyled, window, ans
     qtbot.waitUntil(lambda: steps.rounds.steps.tokenizer.dropout is None)
     by_id["dropout_again"].trigger()
     assert by_id["encode_with_dropout"].isChecked()
+    by_id["encode_with_dropout"].trigger()
+
+    # The menu opens the steps, and asks about the selection or the word around it.
+    session.runs.replace_all([])
+    session.corpus.set_sources(())
+    session.view.set_text("")
+    steps, why = (by_id[name] for name in ("step_through_text", "why_not_one_token"))
+    assert steps.toolTip() == "Train a tokenizer first, or open one."
+    session.corpus.add_text(STEPPED)
+    session.training.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None)
+    assert not steps.isEnabled()
+    assert not why.isEnabled()
+    assert why.toolTip() == "The Text pane is empty."
+    text = "xyzzy and the more"
+    session.view.set_text(text)
+    qtbot.waitUntil(lambda: window.text.encode.state[0] == "good")
+    window.text.hide()
+    qtbot.keyClick(window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    slider = window.text.steps.bar.slider
+    qtbot.waitUntil(slider.hasFocus)
+    qtbot.keyClick(slider, Qt.Key.Key_Right)
+    assert window.text.steps.bar.label.text().startswith("2 of ")
+    encode, view = window.text.encode, window.text.encode.view
+    assert why in view.actions()
+    full = finish(steps_work(session.view.tokenizer, text))
+
+    def expected(part: str) -> str:
+        return why_not_one(full, text.index(part), text.index(part) + len(part)).sentence
+
+    for chosen, part in (((0, 2), "xyz"), ((1, 1), "xyzzy")):
+        window.text.tabs.setCurrentIndex(0)
+        view.select(*chosen)
+        assert ask_by_keys(qtbot, window) == expected(part)
+    # Without a selection, the word that the cursor is in, or that has just been written.
+    for place, word in ((0, "xyzzy"), (2, "xyzzy"), (8, " and"), (len(text), " more"), (12, " the")):
+        window.text.tabs.setCurrentIndex(0)
+        view.select(-1, -1)
+        cursor = encode.input.textCursor()
+        cursor.setPosition(place)
+        encode.input.setTextCursor(cursor)
+        assert ask_by_keys(qtbot, window) == expected(word), place
+    assert window.text.steps.why_not.words.text() == '"·the" is one token.'
 
 
 def test_no_token_in_the_answer_of_why_not_is_quoted_with_a_real_space(make_run):

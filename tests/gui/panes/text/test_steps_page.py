@@ -12,7 +12,7 @@ from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.person import at_rest, at_window
+from tests.gui.person import at_rest
 from tokstudio.core.analysis.encoding_steps import Rounds, steps_work
 from tokstudio.core.analysis.why_not_one_token import why_not_one
 from tokstudio.core.base.progress import finish
@@ -438,57 +438,6 @@ def test_a_pre_token_that_is_too_long_leaves_the_selection_by_itself():
     made = finish(stepping_work(tokenizer, "ab" * LONGEST, (3, LONGEST + 90), ()))
     assert len(made.steps.data) == LONGEST
     assert made.note.startswith(f"The first {LONGEST:,} bytes of the selection")
-
-
-def ask_by_keys(qtbot, window):
-    window.activateWindow()
-    modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-    qtbot.keyClick(window, Qt.Key.Key_N, modifiers)
-    qtbot.waitUntil(window.text.steps.why_not.isVisible)
-    return window.text.steps.why_not.words.text()
-
-
-@at_window()
-def test_the_menu_opens_the_steps_and_asks_about_the_selection_or_the_word_around_it(qtbot, unstyled, window):
-    session = window.session
-    steps, why = (window.actions_by_id[name] for name in ("step_through_text", "why_not_one_token"))
-    assert steps.toolTip() == "Train a tokenizer first, or open one."
-    session.corpus.add_text(CORPUS)
-    session.training.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
-    session.training.start()
-    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None)
-    assert not steps.isEnabled()
-    assert not why.isEnabled()
-    assert why.toolTip() == "The Text pane is empty."
-    text = "xyzzy and the more"
-    session.view.set_text(text)
-    qtbot.waitUntil(lambda: window.text.encode.state[0] == "good")
-    window.text.hide()
-    qtbot.keyClick(window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-    slider = window.text.steps.bar.slider
-    qtbot.waitUntil(slider.hasFocus)
-    qtbot.keyClick(slider, Qt.Key.Key_Right)
-    assert window.text.steps.bar.label.text().startswith("2 of ")
-    encode, view = window.text.encode, window.text.encode.view
-    assert why in view.actions()
-    full = finish(steps_work(session.view.tokenizer, text))
-
-    def expected(part: str) -> str:
-        return why_not_one(full, text.index(part), text.index(part) + len(part)).sentence
-
-    for chosen, part in (((0, 2), "xyz"), ((1, 1), "xyzzy")):
-        window.text.tabs.setCurrentIndex(0)
-        view.select(*chosen)
-        assert ask_by_keys(qtbot, window) == expected(part)
-    # Without a selection, the word that the cursor is in, or that has just been written.
-    for place, word in ((0, "xyzzy"), (2, "xyzzy"), (8, " and"), (len(text), " more"), (12, " the")):
-        window.text.tabs.setCurrentIndex(0)
-        view.select(-1, -1)
-        cursor = encode.input.textCursor()
-        cursor.setPosition(place)
-        encode.input.setTextCursor(cursor)
-        assert ask_by_keys(qtbot, window) == expected(word), place
-    assert window.text.steps.why_not.words.text() == '"·the" is one token.'
 
 
 def test_the_corpus_tells_why_no_merge_makes_a_text(qtbot, session, pane, make_run):
