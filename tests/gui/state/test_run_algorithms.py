@@ -62,12 +62,13 @@ def test_what_a_merge_of_picky_bpe_removed_is_known():
         int(made.merges[row, side]): row + 1 for row, side in zip(*np.nonzero(made.removals[:, 2:] >= 0), strict=True)
     }
     assert len(gone) > 5
+    present = [run.present(merges) for merges in range(len(run) + 1)]
     for token in range(run.base_size + len(run)):
         assert run.removals.removed_by(token) == gone.get(token)
         if token >= run.base_size:
             number = token - run.base_size + 1
             for merges in range(number, len(run) + 1):
-                assert run.removals.is_absent(number, merges) == (not run.present(merges)[run.tokens.slot_of(token)])
+                assert run.removals.is_absent(number, merges) == (not present[merges][run.tokens.slot_of(token)])
 
 
 def test_a_merge_of_picky_bpe_that_makes_a_known_token_has_the_id_of_that():

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import regex
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tokstudio.core.analysis import token_index
@@ -20,6 +20,7 @@ from tokstudio.gui.token_table.query import FilterQuery
 SHORT = 4
 LETTERS = ["a", "B", " ", "7", "é", "Σ", "ς", "İ", "\u3000", "一", "😀", "\x1c"]
 CUT = [b"\xc3", b"\xa9", b"\xe3", b"\x80", b"\x80\x80", b"\xf0\x9f", b"\xff"]
+EXPRESSIONS = ["a$", "^ ?a", "B.*7", "(?i)b{2}", "é", "^.{9,}$"]
 PIECES = [letter.encode() for letter in LETTERS] + CUT
 
 
@@ -59,19 +60,18 @@ def typed_from(data, spelled):
     return data.draw(st.sampled_from([text, some.hex(" "), "0x" + some.hex(), "aB", "ς", "�"]))
 
 
-@settings(max_examples=80)
-@given(vocabularies(), st.data())
-def test_a_filter_agrees_with_spelled_out_tokens(vocabulary, data):
+@given(vocabularies(), st.data(), st.sampled_from(EXPRESSIONS))
+def test_a_filter_agrees_with_spelled_out_tokens_also_one_by_an_expression(vocabulary, data, expression):
     made, spelled = snapshot_of(*vocabulary), vocabulary[2]
-    query = FilterQuery(typed_from(data, spelled))
-    if query.is_expression or not query.needs_heads:
-        return
-    expected = [query.accepts(whole) for whole in spelled]
     index = finish(token_index.index_work(made))
-    assert finish(token_search.Matches(query).work(index, made.lengths, ())).tolist() == expected
+    for typed in (typed_from(data, spelled), f"/{expression}/"):
+        query = FilterQuery(typed)
+        if query.is_expression or query.needs_heads:
+            expected = [query.accepts(whole) for whole in spelled]
+            assert finish(token_search.Matches(query).work(index, made.lengths, ())).tolist() == expected
+            assert query.by_beginning == 0
 
 
-@settings(max_examples=80)
 @given(vocabularies(), st.data())
 def test_find_agrees_with_an_index_without_long_tokens(vocabulary, data):
     base, parts, spelled = vocabulary
@@ -86,24 +86,18 @@ def test_find_agrees_with_an_index_without_long_tokens(vocabulary, data):
     assert finish(find_search.search_work(index, typed, ids, -1)) == expected
 
 
-@settings(max_examples=80)
 @given(vocabularies() | vocabularies([b" ", b"1", "\u3000".encode(), b"\xe3", b"\x80", "一".encode()]))
-def test_the_flags_agree_with_the_spelled_out_token(vocabulary):
+@example(((b"\xe3", b"\x80\xa9"), np.array([[0, 1]], np.int32), [b"\xe3", b"\x80\xa9", "\u3029".encode()]))
+def test_flags_and_scripts_agree_with_the_spelled_out_token(vocabulary):
     made, spelled = snapshot_of(*vocabulary), vocabulary[2]
     expected = [looks.describe_token(whole) & ~looks.WORDS for whole in spelled]
-    flags = finish(token_index.index_work(made)).flags.tolist()
+    index = finish(token_index.index_work(made))
+    flags = index.flags.tolist()
     assert [flag & ~looks.WORDS for flag in flags] == expected
     # Of a long token, only the beginning is looked at for several words.
     begun = [looks.describe_token(whole[: token_index.HEAD]) & looks.WORDS for whole in spelled]
     assert [flag & looks.WORDS for flag in flags] == begun
-
-
-@settings(max_examples=80)
-@given(vocabularies())
-@example(((b"\xe3", b"\x80\xa9"), np.array([[0, 1]], np.int32), [b"\xe3", b"\x80\xa9", "\u3029".encode()]))
-def test_scripts_are_those_of_all_letters_and_of_no_numeral(vocabulary):
-    made, spelled = snapshot_of(*vocabulary), vocabulary[2]
-    index = finish(token_index.index_work(made))
+    # A script is that of a letter, and of no numeral.
     finish(index.scripts_work())
     for name in ("Latin", "Greek", "Han"):
         letter = regex.compile(rf"(?=[\p{{L}}\p{{M}}])\p{{Script={name}}}")
@@ -111,21 +105,6 @@ def test_scripts_are_those_of_all_letters_and_of_no_numeral(vocabulary):
         assert index.of_script(name).tolist() == expected
 
 
-EXPRESSIONS = ["a$", "^ ?a", "B.*7", "(?i)b{2}", "é", "^.{9,}$"]
-
-
-@settings(max_examples=80)
-@given(vocabularies(), st.sampled_from(EXPRESSIONS))
-def test_an_expression_is_searched_for_in_all_of_a_token(vocabulary, expression):
-    made, spelled = snapshot_of(*vocabulary), vocabulary[2]
-    query = FilterQuery(f"/{expression}/")
-    expected = [query.accepts(whole) for whole in spelled]
-    index = finish(token_index.index_work(made))
-    assert finish(token_search.Matches(query).work(index, made.lengths, ())).tolist() == expected
-    assert query.by_beginning == 0
-
-
-@settings(max_examples=80)
 @given(vocabularies(), st.integers(0, 200))
 def test_without_room_only_the_beginning_of_the_longest_is_searched(vocabulary, room):
     made, spelled = snapshot_of(*vocabulary), vocabulary[2]

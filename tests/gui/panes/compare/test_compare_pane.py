@@ -362,10 +362,10 @@ def test_a_legend_that_leaves_no_room_scrolls_with_the_rows(qtbot, compared, ses
     bar = dots.verticalScrollBar()
     qtbot.waitUntil(lambda: len(dots.legend) == 2)
     assert bar.maximum() == 0
-    dots.setFixedHeight(200)
-    for number in range(60):
+    dots.setFixedHeight(120)
+    for number in range(18):
         session.runs.add_tokenizer(run.tokenizer, f"Tokenizer {number}", RunOrigin(Path("x"), (), "", True))
-    qtbot.waitUntil(lambda: len(dots.legend) == 62 and cells(compared) == 186)
+    qtbot.waitUntil(lambda: len(dots.legend) == 20 and cells(compared) == 60)
     assert bar.maximum() > 0
     bar.setValue(bar.maximum())
     last = dots.viewport().height() - dots.fontMetrics().height() - 15  # above the numbers of the axis

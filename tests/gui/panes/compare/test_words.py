@@ -6,7 +6,8 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from tokstudio.gui.panes.compare.words import LONGEST_WORD, MOST, MOST_WORDS, WORD, WordsView
+from tokstudio.gui.panes.compare import words as module
+from tokstudio.gui.panes.compare.words import LONGEST_WORD, MOST, WORD, WordsView
 
 TEXT = "the cat sat on the mat and the rat sat on the cat\n" * 5
 
@@ -82,7 +83,8 @@ def test_words_that_are_one_token_everywhere_are_marked(qtbot, view, session):
     assert "1 is one token in every tokenizer, 1 is split in at least one." in view.note.text()
 
 
-def test_words_of_a_file_are_shown_and_long_words_and_lists_are_cut(qtbot, view, session, actions):
+def test_words_of_a_file_are_shown_and_long_words_and_lists_are_cut(qtbot, monkeypatch, view, session, actions):
+    monkeypatch.setattr(module, "MOST_WORDS", most := 1_200)
     with qtbot.waitSignal(actions["open_compared_words"].triggered):
         view.open.click()
     session.comparison.show_words("quagga\nzebra")
@@ -91,10 +93,10 @@ def test_words_of_a_file_are_shown_and_long_words_and_lists_are_cut(qtbot, view,
     write(qtbot, view, "mat " + "x" * (LONGEST_WORD + 1), "mat")
     qtbot.waitUntil(lambda: "Left out: 1 word of more" in view.note.text())
     assert words(view) == ["mat"]
-    view.own.setPlainText(" ".join(map(str, range(MOST_WORDS + 5))))
-    qtbot.waitUntil(lambda: len(view.rows.order) == MOST_WORDS)
-    assert f"5 words after the first {MOST_WORDS:,}" in view.note.text()
-    view.own.setPlainText(" ".join(["x" * (LONGEST_WORD + 1), *map(str, range(MOST_WORDS + 4))]))
+    view.own.setPlainText(" ".join(map(str, range(most + 5))))
+    qtbot.waitUntil(lambda: len(view.rows.order) == most)
+    assert f"5 words after the first {most:,}" in view.note.text()
+    view.own.setPlainText(" ".join(["x" * (LONGEST_WORD + 1), *map(str, range(most + 4))]))
     qtbot.waitUntil(lambda: "4 words after the first" in view.note.text())
     assert "Left out: 1 word of more" in view.note.text()
 

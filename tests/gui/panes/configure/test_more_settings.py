@@ -347,7 +347,7 @@ def test_a_training_can_start_in_spite_of_too_little_memory(qtbot, pane, session
 
 
 def test_an_expression_that_takes_for_ever_cannot_be_trained_with(qtbot, pane, session, monkeypatch):
-    monkeypatch.setattr("tokstudio.core.pretokenization.custom_regex.SECONDS_OF_A_MATCH", 0.1)
+    monkeypatch.setattr("tokstudio.core.pretokenization.custom_regex.SECONDS_OF_A_MATCH", 0.02)
     session.corpus.add_text("a" * 5000)
     session.training.set_settings(Settings(pattern="(?:(?:a|a)*)*c|(?s)."))
     qtbot.waitUntil(lambda: pane.pattern.own.is_invalid)

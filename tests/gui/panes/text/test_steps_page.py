@@ -561,7 +561,7 @@ def test_with_the_focus_in_the_field_the_question_is_about_its_selection_or_the_
     assert steps.question == (begin, end)
     assert why_not_one(steps.rounds.steps, begin, end).sentence in steps.why_not.words.text()
     # Far after the first steps.
-    session.view.set_text(f"{SENTENCE}. " * 2000)
+    session.view.set_text(f"{SENTENCE}. " * 900)
     choose(qtbot, pane, 15_000, 15_000)
     text = session.view.text[steps.stepping.begin :][: len(steps.stepping.steps.data)]
     assert 0 < len(text) < 20
