@@ -309,6 +309,34 @@ def test_actions_are_in_menus_files_are_dropped_damaged_ones_refused_and_each_pa
     for change in (window.reset_layout, lambda: window.arrange(window.arrangement()), lambda: window.arrange("no")):
         change()
         qtbot.waitUntil(lambda: tabs(window) == wanted)
+    controls_have_names_and_tab_visits_every_visible_one_and_no_hidden_one(qtbot, window)
+
+
+def controls_have_names_and_tab_visits_every_visible_one_and_no_hidden_one(qtbot, window):
+    window.session.training.start()
+    quiet(qtbot, window)
+    QApplication.processEvents()
+    hidden = [pane for pane in window.panes if pane.visibleRegion().isEmpty()]
+    assert hidden
+    in_front = [pane for pane in window.panes if pane not in hidden]
+    for key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
+        window.corpus.source_list.setFocus()
+        seen = []
+        while (now := window.focusWidget()) not in seen and len(seen) < 300:
+            assert not any(pane.isAncestorOf(now) for pane in hidden), now
+            seen.append(now)
+            qtbot.keyClick(now, key)
+        assert all(any(pane.isAncestorOf(widget) for widget in seen) for pane in in_front), key
+    for pane in window.findChildren(QDockWidget):
+        for widget in pane.findChildren(QTableView) + pane.findChildren(QAbstractButton):
+            internal = widget.isHidden() or widget.objectName().startswith("qt_")
+            if not internal and widget.focusPolicy() != Qt.FocusPolicy.NoFocus:
+                text = getattr(widget, "text", lambda: "")()
+                assert text or widget.accessibleName(), (pane.objectName(), widget)
+    window.resize(1024, 640)
+    qtbot.waitUntil(lambda: (window.width(), window.height()) == (1024, 640))
+    assert window.minimumSizeHint().width() <= 1024
+    assert window.minimumSizeHint().height() <= 640
 
 
 def test_closing_asks_about_a_run_trained_after_the_demo_but_not_about_that_of_the_demo(qtbot, monkeypatch):
@@ -351,32 +379,3 @@ def test_other_threads_and_garbage_collection_do_not_block_the_window(qtbot, mon
     frozen = gc.get_freeze_count()
     sys.setswitchinterval(0.005)
     assert at_the_window(monkeypatch, act) == 0
-
-
-@at_window()
-def test_controls_have_names_and_tab_visits_every_visible_one_and_no_hidden_one(qtbot, window):
-    window.session.corpus.add_text("the cat sat on the mat " * 40)
-    window.session.training.start()
-    quiet(qtbot, window)
-    QApplication.processEvents()
-    hidden = [pane for pane in window.panes if pane.visibleRegion().isEmpty()]
-    assert hidden
-    in_front = [pane for pane in window.panes if pane not in hidden]
-    for key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
-        window.corpus.source_list.setFocus()
-        seen = []
-        while (now := window.focusWidget()) not in seen and len(seen) < 300:
-            assert not any(pane.isAncestorOf(now) for pane in hidden), now
-            seen.append(now)
-            qtbot.keyClick(now, key)
-        assert all(any(pane.isAncestorOf(widget) for widget in seen) for pane in in_front), key
-    for pane in window.findChildren(QDockWidget):
-        for widget in pane.findChildren(QTableView) + pane.findChildren(QAbstractButton):
-            internal = widget.isHidden() or widget.objectName().startswith("qt_")
-            if not internal and widget.focusPolicy() != Qt.FocusPolicy.NoFocus:
-                text = getattr(widget, "text", lambda: "")()
-                assert text or widget.accessibleName(), (pane.objectName(), widget)
-    window.resize(1024, 640)
-    qtbot.waitUntil(lambda: (window.width(), window.height()) == (1024, 640))
-    assert window.minimumSizeHint().width() <= 1024
-    assert window.minimumSizeHint().height() <= 640

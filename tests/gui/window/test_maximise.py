@@ -127,7 +127,7 @@ def test_a_double_click_or_a_key_maximises_a_pane_and_gives_the_layout_back_also
 
 
 @at_window()
-def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, window):
+def test_whatever_needs_other_panes_gives_the_layout_back_first_and_panes_float_by_menu_and_mouse(qtbot, window):
     begin(qtbot, window)
     usual = places(window)
     layout = window.arrangement()
@@ -180,6 +180,7 @@ def test_whatever_needs_other_panes_gives_the_layout_back_first(qtbot, window):
         assert window.why.isHidden(), deed
         assert not action["maximise_pane"].isChecked(), deed
         assert window.text.features() == window.token.features(), deed
+    panes_float(qtbot, window)
 
 
 def drag_out_of_its_bar(qtbot, pane, bar: QTabBar, start: QPoint) -> None:
@@ -197,9 +198,8 @@ def drag_out_of_its_bar(qtbot, pane, bar: QTabBar, start: QPoint) -> None:
     assert not pane.isFloating()
 
 
-@at_window()
-def test_a_pane_floats_by_the_context_menu_of_its_title_or_tab_and_by_dragging_its_tab(qtbot, window):
-    begin(qtbot, window)
+def panes_float(qtbot, window) -> None:
+    """Lets panes float by the context menu of a title or a tab, and by dragging a tab."""
     drag_out_of_its_bar(qtbot, window.vocabulary, *tab_of(window, "Vocabulary"))
     settle(qtbot, window)
     bar, at = tab_of(window, "Tokenizers")

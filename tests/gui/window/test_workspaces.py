@@ -104,6 +104,7 @@ def test_the_very_first_start_is_for_learning_and_shows_what_has_something_to_sh
         QApplication.processEvents()
         assert checked(window) == ["learn"]
         assert seen(window) == {"guide", "compression", "text"}
+        assert window.compression.welcome.isVisible()
         assert controls(window) <= 24
         tools = window.toolbar.findChildren(QToolButton)
         assert not any(tool.isVisible() for tool in tools if tool.text() in ("Pause", "Step", "Stop", "Export"))
@@ -179,7 +180,9 @@ def controls(window) -> int:
 
 
 @at_window()
-def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, unstyled, window):
+def test_each_workspace_remembers_and_stores_its_arrangement_until_it_is_reset_and_a_project_opens_in_its_own(
+    qtbot, unstyled, window
+):
     set_height(qtbot, window, 900)
     window.token.close()
     window.distribution.raise_()
@@ -210,6 +213,32 @@ def test_each_workspace_remembers_its_arrangement_until_it_is_reset(qtbot, unsty
     for pane, place in now.items():
         assert max(abs(place.height() - train[pane].height()), abs(place.width() - train[pane].width())) <= 2
     assert window.token.isHidden()
+    # It is stored as the workspace changes.
+    window.why.close()
+    enter(window, "compare")
+    stored = Preferences(window.preferences.file)
+    assert stored.get("workspace", "") == "compare"
+    layout = stored.bytes("layout")
+    window.sizes.close()
+    enter(window, "learn")
+    assert Preferences(window.preferences.file).bytes("layout") == layout
+    assert not Preferences(window.preferences.file).bytes("layout_compare").isEmpty()
+    # A project keeps the layout with its workspace.
+    assert isinstance(window.projects, ProjectDocument)
+    for name in ("compare", "train"):
+        enter(window, name)
+        window.reset_layout()
+    enter(window, "compare")
+    window.text.close()
+    project = window.arrangement()
+    enter(window, "train")
+    window.why.close()
+    window.arrange(project)
+    assert checked(window) == ["compare"]
+    assert window.text.isHidden()
+    enter(window, "train")
+    assert window.why.isHidden()
+    assert not window.text.isHidden()
 
 
 def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last_and_if_low_does_not_grow(
@@ -243,35 +272,6 @@ def test_the_next_window_opens_in_the_workspace_and_the_arrangements_of_the_last
 
     assert at_the_window(monkeypatch, arrange) == 0
     assert at_the_window(monkeypatch, look) == 0
-
-
-@at_window()
-def test_a_layout_is_stored_as_the_workspace_changes_and_a_project_opens_in_its_own(unstyled, window):
-    window.why.close()
-    enter(window, "compare")
-    stored = Preferences(window.preferences.file)
-    assert stored.get("workspace", "") == "compare"
-    layout = stored.bytes("layout")
-    window.sizes.close()
-    enter(window, "learn")
-    assert Preferences(window.preferences.file).bytes("layout") == layout
-    assert not Preferences(window.preferences.file).bytes("layout_compare").isEmpty()
-    # A project keeps the layout with its workspace.
-    assert isinstance(window.projects, ProjectDocument)
-    for name in ("compare", "train"):
-        enter(window, name)
-        window.reset_layout()
-    enter(window, "compare")
-    window.text.close()
-    project = window.arrangement()
-    enter(window, "train")
-    window.why.close()
-    window.arrange(project)
-    assert checked(window) == ["compare"]
-    assert window.text.isHidden()
-    enter(window, "train")
-    assert window.why.isHidden()
-    assert not window.text.isHidden()
 
 
 @pytest.fixture
