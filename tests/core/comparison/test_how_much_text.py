@@ -102,12 +102,12 @@ def test_it_is_the_same_with_any_number_of_threads_and_another_by_another_seed(m
 
     monkeypatch.setattr(count_words, "ThreadPoolExecutor", pool)
     monkeypatch.setattr(count_words, "CHUNK", 20)  # else a short text is counted by one thread
-    for threads in (1, 2, 5):
+    for threads in (1, 5):
         monkeypatch.setattr("tokstudio.core.base.machine.processors", lambda threads=threads: threads)
         monkeypatch.setattr(count_words, "processors", lambda threads=threads: threads)
         found.append(how_much_text(corpus, CONFIG))
-    assert set(pools) == {2, 5}
-    assert found[0] == found[1] == found[2]
+    assert set(pools) == {5}
+    assert found[0] == found[1]
     assert how_much_text(corpus, CONFIG, seed=1) != found[0]
 
 

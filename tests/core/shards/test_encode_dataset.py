@@ -147,6 +147,7 @@ def test_every_format_and_compression_gives_the_same_documents(tokenizer, write,
 
 
 def test_threads_and_sizes_of_groups_change_nothing(tokenizer, files, tmp_path, monkeypatch):
+    files = [*files[1:4], files[5]]
     encode_dataset(files, tokenizer, tmp_path / "one", threads=1, **OPTIONS)
     wanted = tree(tmp_path / "one")
     for chunk, threads in ((1, 5), (200, 1), (100_000, 5)):
