@@ -242,6 +242,45 @@ def fill_screen(qtbot, window, screen, bars) -> None:
             assert window.rect().contains(QRect(pane.mapTo(window, QPoint()), pane.size()))
 
 
+def the_essential_settings_need_no_scrolling(qtbot, window, size) -> None:
+    pane = window.configure
+    shown = [pane.size_field.number, pane.frequency_field.number, pane.pattern.choice.combo]
+    shown += [pane.buttons["train"], pane.summary]
+    if size.height() == 900:
+        shown += [pane.pattern.preview, pane.algorithm.choice.combo]
+    qtbot.waitUntil(lambda: pane.pattern.preview.isVisible() and pane.forecast.isVisible())
+    qtbot.waitUntil(lambda: not window.session.jobs.running)
+    qtbot.waitUntil(lambda: all(map(in_sight, shown)))
+    around = QRect(pane.mapToGlobal(QPoint()), pane.size())
+    assert QRect(window.mapToGlobal(QPoint()), window.size()).contains(around), size
+
+
+def the_list_of_ids_is_below_the_tokens(qtbot, window) -> None:
+    page = window.text.encode
+    window.session.view.set_text("Bats! " * 100)
+    window.text.raise_()
+    qtbot.waitUntil(lambda: page.view.isVisible() and bool(page.others.counts))
+    last = int(page.figures.values()[2].replace(",", "")) - 1
+    page.view.select(last, last)
+    window.actions_by_id["show_ids"].trigger()
+    row = page.ids.place_of(0).height()
+    qtbot.waitUntil(lambda row=row: page.ids.viewport().height() >= 2 * row)
+    for widget in (page.input, page.view, page.figures, page.others, page.ids):
+        assert in_sight(widget), widget
+    assert page.ids.verticalScrollBar().maximum() > 0
+    assert page.ids.viewport().rect().contains(page.ids.place_of(last)), "what is selected is in sight"
+    assert page.view.viewport().height() >= 3 * page.view.verticalScrollBar().singleStep()  # of a row
+    place = page.ids.place_of(last - 2).center()
+    qtbot.mouseClick(page.ids.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert page.view.selection() == (last - 2, last - 2)
+    # Where there is no room for both, the tokens and the ids below them stay.
+    window.text.resize(window.text.width(), 260)
+    assert not page.ids.isVisible()
+    assert page.view.isVisible()
+    window.actions_by_id["show_ids"].trigger()
+    window.session.view.set_text("")
+
+
 @pytest.mark.parametrize(
     ("screen", "bars", "sizes"),
     [
@@ -252,12 +291,13 @@ def fill_screen(qtbot, window, screen, bars) -> None:
     indirect=["screen"],
 )
 @at_window("{book}")
-def test_a_window_is_no_larger_than_its_screen_and_no_card_covers_a_control_or_another_card(
+def test_a_window_is_no_larger_than_its_screen_shows_what_is_essential_and_no_card_covers_a_control_or_another_card(
     qtbot, screen, bars, sizes, window
 ):
     looked = []
     window.recovery.offered.connect(lambda: looked.append(True))
     trained(qtbot, window)
+    window.session.training.set_settings(Settings(1000, 2, "gpt2"))
     # The start hides the card of unsaved work when it has found none.
     qtbot.waitUntil(lambda: bool(looked))
     fill_screen(qtbot, window, screen, bars)
@@ -283,6 +323,11 @@ def test_a_window_is_no_larger_than_its_screen_and_no_card_covers_a_control_or_a
         window.reset_layout()
         qtbot.waitUntil(lambda size=size: window.size() == size)
         settle(qtbot, window)
+        if size.height() >= 640:
+            the_essential_settings_need_no_scrolling(qtbot, window, size)
+            the_list_of_ids_is_below_the_tokens(qtbot, window)
+            window.reset_layout()
+            settle(qtbot, window)
         window.messages.show_problem(
             Problem("What went wrong is told in one sentence, and what to do in another. " * 2)
         )
@@ -326,43 +371,3 @@ def test_panes_share_one_place_in_a_narrow_window_and_the_find_field_stays_in_it
     qtbot.mouseClick(box, Qt.MouseButton.LeftButton)
     qtbot.keyClicks(box, "the")
     assert box.text() == "the"
-
-
-@at_window("{book}")
-def test_the_essential_settings_need_no_scrolling_and_the_list_of_ids_is_below_the_tokens(qtbot, window):
-    trained(qtbot, window)
-    window.session.training.set_settings(Settings(1000, 2, "gpt2"))
-    page, pane = window.text.encode, window.configure
-    essential = [pane.size_field.number, pane.frequency_field.number, pane.pattern.choice.combo]
-    essential += [pane.buttons["train"], pane.summary]
-    if_high = [pane.pattern.preview, pane.algorithm.choice.combo]
-    for width, height, shown in ((1440, 900, essential + if_high), (1024, 640, essential)):
-        window.resize(width, height)
-        window.reset_layout()
-        qtbot.waitUntil(lambda: pane.pattern.preview.isVisible() and pane.forecast.isVisible())
-        qtbot.waitUntil(lambda: not window.session.jobs.running)
-        qtbot.waitUntil(lambda shown=shown: all(map(in_sight, shown)))
-        around = QRect(pane.mapToGlobal(QPoint()), pane.size())
-        assert QRect(window.mapToGlobal(QPoint()), window.size()).contains(around), (width, height)
-        window.session.view.set_text("Bats! " * 100)
-        window.text.raise_()
-        qtbot.waitUntil(lambda: page.view.isVisible() and bool(page.others.counts))
-        last = int(page.figures.values()[2].replace(",", "")) - 1
-        page.view.select(last, last)
-        window.actions_by_id["show_ids"].trigger()
-        row = page.ids.place_of(0).height()
-        qtbot.waitUntil(lambda row=row: page.ids.viewport().height() >= 2 * row)
-        for widget in (page.input, page.view, page.figures, page.others, page.ids):
-            assert in_sight(widget), widget
-        assert page.ids.verticalScrollBar().maximum() > 0
-        assert page.ids.viewport().rect().contains(page.ids.place_of(last)), "what is selected is in sight"
-        assert page.view.viewport().height() >= 3 * page.view.verticalScrollBar().singleStep()  # of a row
-        place = page.ids.place_of(last - 2).center()
-        qtbot.mouseClick(page.ids.viewport(), Qt.MouseButton.LeftButton, pos=place)
-        assert page.view.selection() == (last - 2, last - 2)
-        # Where there is no room for both, the tokens and the ids below them stay.
-        window.text.resize(window.text.width(), 260)
-        assert not page.ids.isVisible()
-        assert page.view.isVisible()
-        window.actions_by_id["show_ids"].trigger()
-        window.session.view.set_text("")
