@@ -282,11 +282,17 @@ def test_the_welcome_offers_the_tour_which_mends_what_was_changed_and_of_which_o
 
 
 @at_window("{book}")
-def test_what_it_has_changed_is_put_back_when_it_is_left_and_at_its_end_and_a_second_tour_has_the_same_corpus(
-    qtbot, book, window
+def test_what_it_has_changed_is_put_back_and_an_own_corpus_is_replaced_only_if_the_person_wants(
+    qtbot, book, tmp_path, window, answers
 ):
     session, own = window.session, Settings(5000, pattern="whitespace", held_out=0.2)
     qtbot.waitUntil(lambda: bool(session.corpus.sources))
+    answers.yes = False
+    window.actions_by_id["take_tour"].trigger()
+    assert answers.asked == ["The corpus (book.txt) will be replaced by the sample."]
+    assert not window.tour.running
+    assert session.corpus.sources[0].name == "book.txt"
+    answers.yes = True
     session.training.set_settings(own)
     session.view.set_text("My own sentence.")
     before = session.corpus.sources
@@ -313,29 +319,16 @@ def test_what_it_has_changed_is_put_back_when_it_is_left_and_at_its_end_and_a_se
     window.actions_by_id["train"].trigger()
     quiet(qtbot, window)
     assert has_other_corpus(first, session.runs.active, None)
-
-
-@at_window("{book}")
-def test_an_own_corpus_is_replaced_only_if_the_person_wants_and_the_last_stop_trains_on_another_text_alone(
-    qtbot, book, tmp_path, window, answers
-):
-    qtbot.waitUntil(lambda: bool(window.session.corpus.sources))
-    answers.yes = False
-    window.actions_by_id["take_tour"].trigger()
-    assert answers.asked == ["The corpus (book.txt) will be replaced by the sample."]
-    assert not window.tour.running
-    assert window.session.corpus.sources[0].name == "book.txt"
-    answers.yes = True
+    # The last stop trains on a text of one's own, and on that alone.
     begin(qtbot, window, LAST)
-    session, card = window.session, window.tour.card
     answers.files = []
-    card.help_button.click()
+    window.tour.card.help_button.click()
     assert session.training.current is None, "no file was chosen"
     assert [source.name for source in session.corpus.sources] == ["How tokenizers work"]
     mine = tmp_path / "mine.txt"
     mine.write_text("some text of mine. " * 500, encoding="utf-8")
     answers.files = [mine]
-    card.help_button.click()
+    window.tour.card.help_button.click()
     told(qtbot, window, "9.5 kB of text support about 380 merges, so the vocabulary size is 636")
     assert [source.name for source in session.runs.active.corpus.sources] == ["mine.txt"]
     press(window, Qt.Key.Key_Return)

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from tests.gui.person import at_the_window, at_window, quiet, trained
-from tests.gui.window.test_little_room import body_of, settle, tabs
+from tests.gui.window.test_little_room import body_of, in_sight, settle, tabs
 from tokstudio.gui.window.dock_sizes import tab_bars
 
 CENTRE = {"Compression Distribution", "Merges Vocabulary Tokenizers"}
@@ -127,9 +127,26 @@ def test_only_a_right_column_that_was_not_rearranged_is_split_in_a_high_window_w
     assert window.size() == QSize(1440, 900)
 
 
-def test_a_layout_from_a_low_window_is_kept_in_a_high_one_without_the_maximised_pane(qtbot, monkeypatch, unstyled):
+def test_a_layout_from_a_low_window_is_kept_in_a_high_one_and_configure_starts_at_its_top_with_more_open(
+    qtbot, monkeypatch, unstyled
+):
+    def bar(window):
+        return body_of(window.configure.size_field).verticalScrollBar()
+
     def arrange(window, answers):
         begin_high(qtbot, window)
+        pane = window.configure
+        assert pane.pattern.preview.isHidden()
+        qtbot.waitUntil(lambda: in_sight(pane.more_button))
+        assert bar(window).maximum() == 0
+        window.actions_by_id["more_settings"].trigger()
+        qtbot.waitUntil(lambda: bar(window).value() > 0)
+        settle(qtbot, window)
+        # It follows while the layout settles, in the event after the one that moves the button.
+        content = body_of(pane.size_field).widget()
+        qtbot.waitUntil(
+            lambda: bar(window).value() == min(pane.more_button.mapTo(content, QPoint()).y(), bar(window).maximum())
+        )
         put_below_configure(qtbot, window)
         set_height(qtbot, window, 660)
         window.places.maximise(window.vocabulary)
@@ -137,11 +154,20 @@ def test_a_layout_from_a_low_window_is_kept_in_a_high_one_without_the_maximised_
     def look(window, answers):
         qtbot.waitUntil(lambda: tabs(window) == LOW)
         assert not window.actions_by_id["maximise_pane"].isChecked()
-        assert window.configure.y() < window.corpus.y()
-        QApplication.processEvents()
+        pane = window.configure
+        assert pane.y() < window.corpus.y()
+        assert pane.more.isVisible()
+        qtbot.waitUntil(lambda: in_sight(pane.size_field.number))
+        settle(qtbot, window)
+        assert bar(window).value() == 0
+        for _ in range(2):
+            window.actions_by_id["more_settings"].trigger()
+        qtbot.waitUntil(lambda: bar(window).value() > 0)
+        window.actions_by_id["more_settings"].trigger()
+        qtbot.waitUntil(lambda: in_sight(pane.size_field.number))
         set_height(qtbot, window, 900)
         assert tabs(window) == HIGH
-        assert window.configure.y() < window.corpus.y()
+        assert pane.y() < window.corpus.y()
         assert window.text.y() < window.token.y()
         assert window.text.height() > window.token.height()
 
@@ -300,7 +326,7 @@ def test_large_text_widens_no_window_beyond_its_screen_and_cuts_no_tab_and_small
 
     window.actions_by_id["workspace_learn"].trigger()
     enlarge(21)
-    for workspace in ("learn", "compare", "train"):
+    for workspace in ("learn", "train"):
         window.actions_by_id[f"workspace_{workspace}"].trigger()
         settle(qtbot, window)
         assert window.minimumSizeHint().width() <= 1024, workspace

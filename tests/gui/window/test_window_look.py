@@ -22,50 +22,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tests.gui.person import at_the_window, at_window, quiet, trained
-from tests.gui.window.test_little_room import body_of, in_sight, settle
+from tests.gui.person import at_window, quiet, trained
+from tests.gui.window.test_little_room import in_sight, settle
 from tokstudio.gui.panes.runs.model import HELD_OUT, VOCABULARY
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import BODY_PIXELS, Theme
-
-
-def test_configure_shows_more_when_it_is_opened_and_starts_at_its_top_with_more_open(qtbot, monkeypatch, unstyled):
-    def bar(window):
-        return body_of(window.configure.size_field).verticalScrollBar()
-
-    def open_more(window, answers):
-        window.resize(1440, 900)
-        window.reset_layout()
-        pane = window.configure
-        assert pane.pattern.preview.isHidden()
-        qtbot.waitUntil(lambda: in_sight(pane.more_button))
-        assert bar(window).maximum() == 0
-        window.actions_by_id["more_settings"].trigger()
-        qtbot.waitUntil(lambda: bar(window).value() > 0)
-        settle(qtbot, window)
-        # It follows while the layout settles, in the event after the one that moves the button.
-        content = body_of(pane.size_field).widget()
-        qtbot.waitUntil(
-            lambda: bar(window).value() == min(pane.more_button.mapTo(content, QPoint()).y(), bar(window).maximum())
-        )
-        window.resize(1024, 640)
-        window.reset_layout()
-
-    def look(window, answers):
-        assert window.height() == 640
-        pane = window.configure
-        assert pane.more.isVisible()
-        qtbot.waitUntil(lambda: in_sight(pane.size_field.number))
-        settle(qtbot, window)
-        assert bar(window).value() == 0
-        for _ in range(2):
-            window.actions_by_id["more_settings"].trigger()
-        qtbot.waitUntil(lambda: bar(window).value() > 0)
-        window.actions_by_id["more_settings"].trigger()
-        qtbot.waitUntil(lambda: in_sight(pane.size_field.number))
-
-    for act in (open_more, look):
-        assert at_the_window(monkeypatch, act) == 0
 
 
 def drawn_lines(widget: QWidget) -> int:
