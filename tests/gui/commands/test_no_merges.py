@@ -19,27 +19,53 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("name", MADE)
 @at_window()
-def test_every_pane_shows_it_or_says_that_there_are_no_merges(qtbot, tmp_path, name, window, answers):
-    path, book = tmp_path / name.split()[0], tmp_path / "book.txt"
-    path.write_bytes(MADE[name]())
+def test_every_pane_shows_it_or_says_that_there_are_no_merges(qtbot, tmp_path, window, answers):
+    book, session = tmp_path / "book.txt", window.session
     book.write_text(TEXT + SENTENCE)
+    window.opening.open_any([book])
+    for number, (name, make) in enumerate(MADE.items(), 1):
+        path = tmp_path / name.split()[0]
+        path.write_bytes(make())
+        window.opening.open_any([path])
+        qtbot.waitUntil(lambda number=number: len(session.runs.all) == number and len(session.corpus.sources) == 1)
+        panes_show_what_there_is(qtbot, window)
+        vocabulary_is_searched(qtbot, window)
+        text_is_encoded(qtbot, window)
+        name = "sentencepiece" if path.suffix == ".model" else "huggingface"
+        export(qtbot, window, name, tmp_path / name)
+        there = tmp_path / name / ("tokenizer.json" if name == "huggingface" else "tokenizer.model")
+        assert there.read_bytes() == path.read_bytes()
+        at_rest(qtbot, session)
+
+    before = [*session.runs.all]
+    answers.target = tmp_path / "all.tokstudio"
+    window.actions_by_id["save_project"].trigger()
+    at_rest(qtbot, session)
+    answers.files = [answers.target]
+    window.actions_by_id["open_project"].trigger()
+    qtbot.waitUntil(lambda: session.runs.active not in (None, *before))
+    at_rest(qtbot, session)
+    for run, earlier in zip(session.runs.all, before, strict=True):
+        again, tokenizer = run.tokenizer, earlier.tokenizer
+        assert (again.model, again.encode(SENTENCE)) == (tokenizer.model, tokenizer.encode(SENTENCE))
+
+
+def at_rest(qtbot, session):
+    qtbot.waitUntil(lambda: not session.jobs.running)
+
+
+def panes_show_what_there_is(qtbot, window):
+    """Where there would be merges, a sentence stands."""
     session = window.session
-    window.opening.open_any([book, path])
-    qtbot.waitUntil(lambda: len(session.runs.all) == 1 and len(session.corpus.sources) == 1)
     run = session.runs.active
     tokenizer = run.tokenizer
     sentence = f"There are no merges: the model of this tokenizer is {tokenizer.model}."
     assert run.why_no_merges == sentence
     assert window.actions_by_id["count_uses"].isEnabled()
     window.actions_by_id["count_uses"].trigger()
-
-    def at_rest():
-        qtbot.waitUntil(lambda: not session.jobs.running)
-
     qtbot.waitUntil(lambda: run.uses.at(0) is not None)
-    at_rest()
+    at_rest(qtbot, session)
     counted = run.uses.at(0)
     assert int(counted.sum()) == len(tokenizer.encode(TEXT + SENTENCE))
     session.view.set_text(SENTENCE)
@@ -50,9 +76,7 @@ def test_every_pane_shows_it_or_says_that_there_are_no_merges(qtbot, tmp_path, n
         # What there is to a token, its pane shows.
         for token in (0, 5, len(tokenizer) - 1) if pane is window.token else (5 + number,):
             session.view.look_at(token)
-            at_rest()
-
-    # Where there would be merges, the sentence stands.
+            at_rest(qtbot, session)
     window.merges.raise_()
     assert window.merges.stack.currentWidget() is window.merges.empty
     assert window.merges.empty.label.text() == sentence
@@ -69,9 +93,11 @@ def test_every_pane_shows_it_or_says_that_there_are_no_merges(qtbot, tmp_path, n
     assert availability.no_tree(session) == sentence
     rows = window.runs.table.model()
     tips = [rows.index(0, column).data(Qt.ItemDataRole.ToolTipRole) or "" for column in range(rows.columnCount())]
-    assert any(f"Model: {tokenizer.model}" in tip for tip in tips)
+    assert any(f"Model: {session.runs.all[0].tokenizer.model}" in tip for tip in tips)
 
-    # The vocabulary is there, and is searched.
+
+def vocabulary_is_searched(qtbot, window):
+    tokenizer = window.session.runs.active.tokenizer
     window.vocabulary.raise_()
     qtbot.waitUntil(lambda: window.vocabulary.model.rowCount() == len(tokenizer))
     window.vocabulary.filter.setText("cat")
@@ -80,36 +106,24 @@ def test_every_pane_shows_it_or_says_that_there_are_no_merges(qtbot, tmp_path, n
     qtbot.waitUntil(lambda: window.vocabulary.model.rowCount() == fitting)
     window.vocabulary.filter.clear()
     window.actions_by_id["find"].trigger()
+    window.finder.box.selectAll()
     qtbot.keyClicks(window.finder.box, "cat")
     qtbot.waitUntil(lambda: not window.finder.box.is_stale)
     assert window.finder.box.list.model().rowCount() > 0
     qtbot.keyClick(window.finder.box, Qt.Key.Key_Return)
-    at_rest()
+    at_rest(qtbot, window.session)
 
-    # Text is encoded; its steps cannot be shown.
+
+def text_is_encoded(qtbot, window):
+    """Its steps cannot be shown."""
+    run = window.session.runs.active
     window.text.raise_()
-    page = window.text.encode
-    expected = tokenizer.encode(SENTENCE)
+    window.text.tabs.setCurrentIndex(0)
+    page, expected = window.text.encode, run.tokenizer.encode(SENTENCE)
     qtbot.waitUntil(lambda: page.encoded is not None and page.encoded.ids.tolist() == expected)
     assert page.view.table.data.decode() == SENTENCE
     window.actions_by_id["step_through_text"].trigger()
-    qtbot.waitUntil(lambda: window.text.steps.empty.label.text() == sentence)
+    qtbot.waitUntil(lambda: window.text.steps.empty.label.text() == run.why_no_merges)
     window.actions_by_id["why_not_one_token"].trigger()
-    at_rest()
-    assert window.text.steps.empty.label.text() == sentence
-
-    name = "sentencepiece" if path.suffix == ".model" else "huggingface"
-    export(qtbot, window, name, tmp_path / "there")
-    there = tmp_path / "there" / ("tokenizer.json" if name == "huggingface" else "tokenizer.model")
-    assert there.read_bytes() == path.read_bytes()
-    at_rest()
-
-    answers.target = tmp_path / "all.tokstudio"
-    window.actions_by_id["save_project"].trigger()
-    at_rest()
-    answers.files = [answers.target]
-    window.actions_by_id["open_project"].trigger()
-    qtbot.waitUntil(lambda: session.runs.active not in (None, run))
-    at_rest()
-    again = session.runs.active.tokenizer
-    assert (again.model, again.encode(SENTENCE)) == (tokenizer.model, expected)
+    at_rest(qtbot, window.session)
+    assert window.text.steps.empty.label.text() == run.why_no_merges

@@ -132,7 +132,7 @@ def test_other_moves_of_the_playhead_stop_playing(qtbot, session, pane, make_run
 def test_a_key_plays_and_the_speed_is_remembered(qtbot, monkeypatch, book):
     def act(window, answers):
         session = window.session
-        assert session.player.speed.key == "run in 10"
+        assert session.player.speed.key == "30"
         play = window.actions_by_id["play"]
         assert "Train a tokenizer first" in play.toolTip()
         trained_at(qtbot, window)
@@ -148,7 +148,7 @@ def test_a_key_plays_and_the_speed_is_remembered(qtbot, monkeypatch, book):
         assert not play.isChecked()
 
     before = Preferences()
-    before.set("playing_speed", "run in 10")
+    before.set("playing_speed", "30")
     before.flush()
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
     assert Preferences().get("playing_speed", "") == "1"

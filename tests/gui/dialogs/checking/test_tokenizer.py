@@ -28,11 +28,16 @@ def dialog(session, theme, preferences, answers, opened):
     return made
 
 
-@pytest.fixture
-def faulty(tmp_path):
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory):
     """One error, one danger, and remarks."""
     tokenizer = content(vocabulary=["<|user|>"], pre_tokenizer=split(r"\p{N}{1,3}|[^\p{N}]+"))
-    return folder(tmp_path, tokenizer, config={"eos_token": "<|stop|>"})
+    return folder(tmp_path_factory.mktemp("faulty"), tokenizer, config={"eos_token": "<|stop|>"})
+
+
+@pytest.fixture(scope="module")
+def expected(faulty):
+    return lint(faulty)
 
 
 def check(qtbot, dialog):
@@ -41,7 +46,7 @@ def check(qtbot, dialog):
 
 
 def test_findings_in_a_folder_are_read_with_the_keyboard_coloured_copied_and_saved_as_csv_or_json(
-    qtbot, dialog, theme, answers, faulty, tmp_path
+    qtbot, dialog, theme, answers, faulty, expected, tmp_path
 ):
     assert not dialog.check_button.isEnabled()
     assert dialog.note.text() == "Choose a file or a folder, or train a tokenizer."
@@ -50,7 +55,6 @@ def test_findings_in_a_folder_are_read_with_the_keyboard_coloured_copied_and_sav
     qtbot.mouseClick(dialog.folder_button, Qt.MouseButton.LeftButton)
     assert dialog.tokenizer.currentText() == "tokenizer 0"
     check(qtbot, dialog)
-    expected = lint(faulty)
     assert dialog.model.findings == expected
     assert dialog.note.text() == f"tokenizer 0: 1 error, 1 danger and {len(expected) - 2} remarks."
     assert dialog.table.hasFocus()
@@ -90,7 +94,7 @@ def test_white_space_and_signs_of_html_are_seen_in_examples(qtbot, dialog, tmp_p
     assert "Example:   <pad> " in dialog.details.toPlainText()
 
 
-def test_a_run_is_checked_by_its_tokens_and_an_opened_one_by_its_files(qtbot, session, dialog, faulty):
+def test_a_run_is_checked_by_its_tokens_and_an_opened_one_by_its_files(qtbot, session, dialog, faulty, expected):
     tokenizer = train(Corpus.from_texts(["abab abab"]), TrainingConfig(vocabulary_size=257, pattern="cl100k"))
     origin = RunOrigin(faulty, (faulty / "tokenizer.json",), "huggingface", True)
     session.runs.add(StudioRun.opened(901, "by hand", tokenizer))
@@ -102,7 +106,7 @@ def test_a_run_is_checked_by_its_tokens_and_an_opened_one_by_its_files(qtbot, se
     dialog.tokenizer.setCurrentIndex(1)
     assert dialog.model.findings == []
     check(qtbot, dialog)
-    assert dialog.model.findings == lint(faulty)
+    assert dialog.model.findings == expected
 
 
 def test_the_corpus_is_the_text_and_must_be_there(qtbot, session, dialog, faulty):
