@@ -42,12 +42,9 @@ def test_a_short_file_is_enough_and_says_what_is_trained(load, tmp_path):
     ("old", "new", "says"),
     [
         ("experiment = 1\n", "", "e.toml: this is no experiment of TokStudio: it does not begin with experiment = 1."),
-        (
-            "experiment = 1",
-            f"experiment = {FORM + 1}",
-            f"e.toml, line 1: this experiment has the form {FORM + 1}, and this version of TokStudio reads form {FORM}"
-            ": update TokStudio.",
-        ),
+        ("experiment = 1", f"experiment = {FORM + 1}",
+         f"e.toml, line 1: this experiment has the form {FORM + 1}, and this version of TokStudio reads form {FORM}"
+         ": update TokStudio."),
         ("experiment = 1", "experiment = '1'", 'e.toml, line 1: experiment must be a whole number, not "1".'),
         (LEAST[LEAST.index("[[") :], "", "e.toml: there is no [[source]], so there is nothing to train on: add one."),
         ("path = 'a.txt'", "", "e.toml, line 6: [[source]] needs path, which is a path, a string."),
@@ -55,176 +52,79 @@ def test_a_short_file_is_enough_and_says_what_is_trained(load, tmp_path):
         ("path = 'a.txt'", "path = {hex = '6x'}", "e.toml, line 7: path must be a path, a string, not a table."),
         ("path = 'a.txt'", "path = ''", 'e.toml, line 7: path must be a path, not "".'),
         ("path = 'a.txt'", r'path = "a\u0000"', r'e.toml, line 7: path must be a path, not "a\x00".'),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_sise = 300",
-            'e.toml, line 4: [settings] has no key "vocabulary_sise": did you mean vocabulary_size?',
-        ),
-        (
-            "vocabulary_size = 300",
-            'vocabulary_size = "300"',
-            'e.toml, line 4: vocabulary_size must be a whole number, not "300".',
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = true",
-            "e.toml, line 4: vocabulary_size must be a whole number, not true.",
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = -3",
-            "e.toml, line 4: vocabulary_size must be a whole number of at least 0, not -3.",
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = 3_000_000_000",
-            "e.toml, line 4: vocabulary_size must be a whole number below 2,147,483,648, not 3,000,000,000.",
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = 200",
-            "e.toml, line 4: Vocabulary size must be greater than 256.",
-        ),
-        (
-            "vocabulary_size = 300",
-            "",
-            "e.toml, line 3: Set a vocabulary size, a minimum frequency, or both.",
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = 300\nalgorithm = 'picki'",
-            "e.toml, line 5: algorithm must be one of bpe, parity, superbpe, whole-characters, boundless, picky, "
-            'unigram, wordpiece, sentencepiece-bpe, sentencepiece-unigram, not "picki".',
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = 300\nthreshold = 0.5",
-            "e.toml, line 5: threshold is not for the algorithm bpe: leave it out.",
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = 300\nalgorithm = 'unigram'\n\npattern = 'gpt2'",
-            "e.toml, line 7: pattern is not for the algorithm unigram: leave it out.",
-        ),
-        (
-            "vocabulary_size = 300",
-            "algorithm = 'unigram'",
-            'e.toml, line 3: The algorithm "unigram" needs a vocabulary size.',
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = 300\nspecial_tokens = ['a', 1]",
-            "e.toml, line 5: special_tokens must be a list of strings, not a list.",
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = 300\nheld_out = 1.5",
-            "e.toml, line 5: held_out must be a number from 0 to 0.99999, not 1.5.",
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = 300\nalgorithm = 'parity'\nparallel = ['a']",
-            "e.toml, line 6: parallel must be a table of paths by name, not a list.",
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = 300\nalgorithm = 'parity'\nratios = {de = 'x'}",
-            "e.toml, line 6: ratios must be a table of numbers by name, not a list.",
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = 300\nalgorithm = 'parity'\n[settings.ratios]\nde = -1",
-            'e.toml, line 6: The ratio of "de" must be a number above 0, not -1.',
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = 300\nsample_bytes = 10\nsample_percent = 20",
-            "e.toml, line 6: sample_bytes and sample_percent are two sizes of the sample: give one of them.",
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = 300\nsample_percent = 101",
-            "e.toml, line 5: sample_percent must be from 1 to 100, not 101.",
-        ),
+        ("vocabulary_size = 300", "vocabulary_sise = 300",
+         'e.toml, line 4: [settings] has no key "vocabulary_sise": did you mean vocabulary_size?'),
+        ("vocabulary_size = 300", 'vocabulary_size = "300"',
+         'e.toml, line 4: vocabulary_size must be a whole number, not "300".'),
+        ("vocabulary_size = 300", "vocabulary_size = true",
+         "e.toml, line 4: vocabulary_size must be a whole number, not true."),
+        ("vocabulary_size = 300", "vocabulary_size = -3",
+         "e.toml, line 4: vocabulary_size must be a whole number of at least 0, not -3."),
+        ("vocabulary_size = 300", "vocabulary_size = 3_000_000_000",
+         "e.toml, line 4: vocabulary_size must be a whole number below 2,147,483,648, not 3,000,000,000."),
+        ("vocabulary_size = 300", "vocabulary_size = 200",
+         "e.toml, line 4: Vocabulary size must be greater than 256."),
+        ("vocabulary_size = 300", "", "e.toml, line 3: Set a vocabulary size, a minimum frequency, or both."),
+        ("vocabulary_size = 300", "vocabulary_size = 300\nalgorithm = 'picki'",
+         "e.toml, line 5: algorithm must be one of bpe, parity, superbpe, whole-characters, boundless, picky, "
+         'unigram, wordpiece, sentencepiece-bpe, sentencepiece-unigram, not "picki".'),
+        ("vocabulary_size = 300", "vocabulary_size = 300\nthreshold = 0.5",
+         "e.toml, line 5: threshold is not for the algorithm bpe: leave it out."),
+        ("vocabulary_size = 300", "vocabulary_size = 300\nalgorithm = 'unigram'\n\npattern = 'gpt2'",
+         "e.toml, line 7: pattern is not for the algorithm unigram: leave it out."),
+        ("vocabulary_size = 300", "algorithm = 'unigram'",
+         'e.toml, line 3: The algorithm "unigram" needs a vocabulary size.'),
+        ("vocabulary_size = 300", "vocabulary_size = 300\nspecial_tokens = ['a', 1]",
+         "e.toml, line 5: special_tokens must be a list of strings, not a list."),
+        ("vocabulary_size = 300", "vocabulary_size = 300\nheld_out = 1.5",
+         "e.toml, line 5: held_out must be a number from 0 to 0.99999, not 1.5."),
+        ("vocabulary_size = 300", "vocabulary_size = 300\nalgorithm = 'parity'\nparallel = ['a']",
+         "e.toml, line 6: parallel must be a table of paths by name, not a list."),
+        ("vocabulary_size = 300", "vocabulary_size = 300\nalgorithm = 'parity'\nratios = {de = 'x'}",
+         "e.toml, line 6: ratios must be a table of numbers by name, not a list."),
+        ("vocabulary_size = 300", "vocabulary_size = 300\nalgorithm = 'parity'\n[settings.ratios]\nde = -1",
+         'e.toml, line 6: The ratio of "de" must be a number above 0, not -1.'),
+        ("vocabulary_size = 300", "vocabulary_size = 300\nsample_bytes = 10\nsample_percent = 20",
+         "e.toml, line 6: sample_bytes and sample_percent are two sizes of the sample: give one of them."),
+        ("vocabulary_size = 300", "vocabulary_size = 300\nsample_percent = 101",
+         "e.toml, line 5: sample_percent must be from 1 to 100, not 101."),
         ("[settings]", "[setings]", 'e.toml, line 3: the file has no key "setings": did you mean settings?'),
         ("[settings]\nv", "settings = 3\nv", "e.toml, line 3: settings must be a table, not 3."),
         ("[[source]]", "[source]", "e.toml, line 6: source must be a list of tables, not a table."),
-        (
-            "path = 'a.txt'",
-            "path = 'a.txt'\nwieght = 2",
-            'e.toml, line 8: [[source]] has no key "wieght": did you mean weight?',
-        ),
-        (
-            "path = 'a.txt'",
-            "path = 'a.txt'\nweight = 1001",
-            "e.toml, line 8: The weight of a.txt must be a number from 0 to 1,000, not 1001.",
-        ),
-        (
-            "path = 'a.txt'",
-            "path = 'a.txt'\nweight = nan",
-            "e.toml, line 8: The weight of a.txt must be a number from 0 to 1,000, not nan.",
-        ),
+        ("path = 'a.txt'", "path = 'a.txt'\nwieght = 2",
+         'e.toml, line 8: [[source]] has no key "wieght": did you mean weight?'),
+        ("path = 'a.txt'", "path = 'a.txt'\nweight = 1001",
+         "e.toml, line 8: The weight of a.txt must be a number from 0 to 1,000, not 1001."),
+        ("path = 'a.txt'", "path = 'a.txt'\nweight = nan",
+         "e.toml, line 8: The weight of a.txt must be a number from 0 to 1,000, not nan."),
         ("path = 'a.txt'", "path = 'a.txt'\ncounts = 1", "e.toml, line 8: counts must be true or false, not 1."),
-        (
-            "path = 'a.txt'",
-            "path = 'a.txt'\ncounts = true\nfield = 'x'",
-            "e.toml, line 6: counted words are read in one way: leave out the encoding and how it is read.",
-        ),
+        ("path = 'a.txt'", "path = 'a.txt'\ncounts = true\nfield = 'x'",
+         "e.toml, line 6: counted words are read in one way: leave out the encoding and how it is read."),
         ("path = 'a.txt'", "path = 'a.txt'\nfield = 3", "e.toml, line 8: field must be a string, not 3."),
-        (
-            "path = 'a.txt'",
-            "path = 'a.txt'\nmost_bytes = 2024-01-01",
-            "e.toml, line 8: most_bytes must be a whole number, not a date or a time.",
-        ),
-        (
-            "path = 'a.txt'",
-            "path = 'a.txt'\njoin_values = true",
-            "e.toml, line 8: To join parts by value (join_values), give the column that divides texts (split_by).",
-        ),
-        (
-            "path = 'a.txt'",
-            "path = 'a.txt'\nparts = [\n  { value = 'x', wait = 2 },\n]",
-            'e.toml, line 9: [[source.parts]] has no key "wait": did you mean weight?',
-        ),
-        (
-            "path = 'a.txt'",
-            "path = 'a.txt'\nname = 'b'\nparts = [{value = 'x'}, {value = 'y'}]",
-            "e.toml, line 8: name is for one source, and this has several parts: leave it out.",
-        ),
-        (
-            "path = 'a.txt'\n",
-            "path = 'a.txt'\n[[leave_out]]\nrules = {blobs = 32, blob = true}\n",
-            'e.toml, line 9: There is no rule "blob" to leave text out by: use duplicates, near-duplicates, blobs, '
-            "repetition, mojibake, control, markup, rare-script, repeated-lines.",
-        ),
-        (
-            "path = 'a.txt'\n",
-            "path = 'a.txt'\n[[leave_out]]\nlists = 'x.csv'\n",
-            'e.toml, line 9: lists must be a list of paths, not "x.csv".',
-        ),
-        (
-            "path = 'a.txt'\n",
-            "path = 'a.txt'\n[[export]]\nformat = 'huggingfase'\npath = 'b'",
-            'e.toml, line 9: there is no format "huggingfase": use huggingface, classic, gpt2, tiktoken, tekken, '
-            "minbpe, sentencepiece, gguf, loader, merges-csv, merges-jsonl, vocabulary-csv, token-bytes.",
-        ),
-        (
-            "path = 'a.txt'\n",
-            "path = 'a.txt'\n[[export]]\nformat = 'huggingface'\n",
-            "e.toml, line 8: [[export]] needs path, which is a path, a string.",
-        ),
-        (
-            "path = 'a.txt'\n",
-            "path = 'a.txt'\n[result]\ntokstudio = '1'\n",
-            "e.toml, line 8: [result] needs corpus_sha256, which is a string.",
-        ),
-        (
-            "path = 'a.txt'\n",
-            "path = 'a.txt'\n[output]\naccept_losses = true\n",
-            'e.toml, line 9: [output] has no key "accept_losses": did you mean accept_loss?',
-        ),
+        ("path = 'a.txt'", "path = 'a.txt'\nmost_bytes = 2024-01-01",
+         "e.toml, line 8: most_bytes must be a whole number, not a date or a time."),
+        ("path = 'a.txt'", "path = 'a.txt'\njoin_values = true",
+         "e.toml, line 8: To join parts by value (join_values), give the column that divides texts (split_by)."),
+        ("path = 'a.txt'", "path = 'a.txt'\nparts = [\n  { value = 'x', wait = 2 },\n]",
+         'e.toml, line 9: [[source.parts]] has no key "wait": did you mean weight?'),
+        ("path = 'a.txt'", "path = 'a.txt'\nname = 'b'\nparts = [{value = 'x'}, {value = 'y'}]",
+         "e.toml, line 8: name is for one source, and this has several parts: leave it out."),
+        ("path = 'a.txt'\n", "path = 'a.txt'\n[[leave_out]]\nrules = {blobs = 32, blob = true}\n",
+         'e.toml, line 9: There is no rule "blob" to leave text out by: use duplicates, near-duplicates, blobs, '
+         "repetition, mojibake, control, markup, rare-script, repeated-lines."),
+        ("path = 'a.txt'\n", "path = 'a.txt'\n[[leave_out]]\nlists = 'x.csv'\n",
+         'e.toml, line 9: lists must be a list of paths, not "x.csv".'),
+        ("path = 'a.txt'\n", "path = 'a.txt'\n[[export]]\nformat = 'huggingfase'\npath = 'b'",
+         'e.toml, line 9: there is no format "huggingfase": use huggingface, classic, gpt2, tiktoken, tekken, '
+         "minbpe, sentencepiece, gguf, loader, merges-csv, merges-jsonl, vocabulary-csv, token-bytes."),
+        ("path = 'a.txt'\n", "path = 'a.txt'\n[[export]]\nformat = 'huggingface'\n",
+         "e.toml, line 8: [[export]] needs path, which is a path, a string."),
+        ("path = 'a.txt'\n", "path = 'a.txt'\n[result]\ntokstudio = '1'\n",
+         "e.toml, line 8: [result] needs corpus_sha256, which is a string."),
+        ("path = 'a.txt'\n", "path = 'a.txt'\n[output]\naccept_losses = true\n",
+         'e.toml, line 9: [output] has no key "accept_losses": did you mean accept_loss?'),
     ],
-)
+)  # fmt: skip
 def test_a_fault_is_told_with_its_line(load, old, new, says):
     assert old in LEAST
     with pytest.raises(ConfigError) as caught:
@@ -237,28 +137,16 @@ def test_a_fault_is_told_with_its_line(load, old, new, says):
     [
         ("name = 'y'", "name = 'x'", 'e.toml, line 13: two variants are named "x": give each a name of its own.'),
         ("min_frequency = 3", "min_frequency = 1", "e.toml, line 14: Minimum frequency must be at least 2."),
-        (
-            "min_frequency = 3",
-            "documents = 'line'",
-            "e.toml, line 14: documents is the same for all variants: set it in [settings].",
-        ),
-        (
-            "min_frequency = 3",
-            "max_words = 3",
-            "e.toml, line 14: max_words is not for the algorithm bpe: leave it out.",
-        ),
-        (
-            "vocabulary_size = 300",
-            "vocabulary_size = 300\ntransition = 280",
-            "e.toml, line 5: transition is not for the algorithm bpe: leave it out.",
-        ),
-        (
-            "[[variant]]\nname = 'x'",
-            "[[export]]\nformat = 'tiktoken'\npath = 'x'\n[[variant]]\nname = 'x'",
-            "e.toml, line 9: with variants, an export belongs to one of them: write it as [[variant.export]].",
-        ),
+        ("min_frequency = 3", "documents = 'line'",
+         "e.toml, line 14: documents is the same for all variants: set it in [settings]."),
+        ("min_frequency = 3", "max_words = 3",
+         "e.toml, line 14: max_words is not for the algorithm bpe: leave it out."),
+        ("vocabulary_size = 300", "vocabulary_size = 300\ntransition = 280",
+         "e.toml, line 5: transition is not for the algorithm bpe: leave it out."),
+        ("[[variant]]\nname = 'x'", "[[export]]\nformat = 'tiktoken'\npath = 'x'\n[[variant]]\nname = 'x'",
+         "e.toml, line 9: with variants, an export belongs to one of them: write it as [[variant.export]]."),
     ],
-)
+)  # fmt: skip
 def test_a_fault_of_variants_is_told_with_its_line(load, old, new, says):
     with pytest.raises(ConfigError) as caught:
         _ = load(VARIANTS.replace(old, new, 1)).configs
