@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import io
 import math
 import re
 from collections import Counter
@@ -11,12 +10,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.algorithms import CASES
 from tests.core.exploration.recount import by_line, close, dispersion, documents_of, encoded, pieces_of, spread
+from tests.core.formats.without_merges import sentencepiece_unigram
 from tests.core.picky_reference import train_picky_slowly
 from tests.core.texts import document
 from tokstudio import ByteTokenizer, CharacterTokenizer, Corpus, TrainingConfig, WordTokenizer, explore, load, train
@@ -181,18 +180,9 @@ def test_dispersion_has_the_published_values(monkeypatch, counts, sizes, dp, nor
 @pytest.fixture(scope="module")
 def by_library(tmp_path_factory):
     """SentencePiece encodes for it: it puts a space before every text, and joins several of them."""
-    out = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(["the cat and the dog", "naïve 日本 abc bed"] * 20),
-        model_writer=out,
-        model_type="unigram",
-        vocab_size=300,
-        hard_vocab_limit=False,
-        byte_fallback=True,
-        minloglevel=2,
-    )
     path = tmp_path_factory.mktemp("model") / "small.model"
-    path.write_bytes(out.getvalue())
+    sentences = ["the cat and the dog", "naïve 日本 abc bed"] * 20
+    path.write_bytes(sentencepiece_unigram(sentences, 300, byte_fallback=True))
     tokenizer = load(path)
     assert tokenizer.library == "sentencepiece"
     return tokenizer

@@ -6,7 +6,6 @@ from __future__ import annotations
 import csv
 import re
 import unicodedata
-from itertools import product
 
 import numpy as np
 import pytest
@@ -410,13 +409,6 @@ def test_a_long_line_and_many_documents_are_searched_in_pieces():
         assert len(list(made.find_work())) > 2
         assert [hit.position for hit in made] == [4_000_000]
         assert made.hit(0).left == "ab" * 30
-
-
-def test_both_cases_of_a_search_without_case_and_words_agree():
-    text = "The THE the tHe then"
-    for case, whole in product((True, False), repeat=2):
-        made = searched(Corpus.from_text(text), TextFinder("the", case, whole))
-        assert made.total == {(True, True): 1, (True, False): 2, (False, True): 4, (False, False): 5}[case, whole]
 
 
 def test_a_search_as_it_stands_does_not_change_while_it_goes_on(monkeypatch):

@@ -376,10 +376,6 @@ def tokenizer(tmp_path_factory) -> LibraryTokenizer:
     return load(path)
 
 
-def found_by_library(corpus, tokenizer, token):
-    return found(corpus, tokenizer, token)
-
-
 @pytest.mark.parametrize(
     "texts",
     [
@@ -393,7 +389,7 @@ def test_tokens_without_text_stand_in_their_own_document(tokenizer, texts):
     expected = {(number, token): n for number, text in enumerate(texts)
                 for token, n in Counter(tokenizer.encode(text)).items()}  # fmt: skip
     for token in {token for _, token in expected}:
-        hits = found_by_library(corpus, tokenizer, token)
+        hits = found(corpus, tokenizer, token)
         counts = Counter((hit.document, token) for hit in hits)
         assert counts == {key: n for key, n in expected.items() if key[1] == token}
         for hit in hits:
@@ -403,7 +399,7 @@ def test_tokens_without_text_stand_in_their_own_document(tokenizer, texts):
 def test_in_word_counts_each_word_is_encoded_separately(tokenizer):
     corpus = Corpus.from_counts({f"sea{STRANGE}": 5, "shore": 3, STRANGE: 2})
     last = tokenizer.encode(STRANGE)[-1]
-    hits = found_by_library(corpus, tokenizer, last)
+    hits = found(corpus, tokenizer, last)
     assert {(hit.document, hit.count, hit.left) for hit in hits} == {(0, 5, f"sea{STRANGE}"), (2, 2, STRANGE)}
     assert sum(hit.count for hit in hits) == finish(count_uses_work(tokenizer, corpus))[last]
 
@@ -415,7 +411,7 @@ def test_spans_of_a_long_text_have_the_occurrences_of_the_whole(tokenizer, monke
     uses = finish(count_uses_work(tokenizer, corpus))
     assert any(uses[token] and made == b" " for token, made in enumerate(tokenizer.tokens))
     for token in np.flatnonzero(uses).tolist():
-        hits = found_by_library(corpus, tokenizer, token)
+        hits = found(corpus, tokenizer, token)
         assert len(hits) == uses[token]
         assert [hit.position for hit in hits] == sorted(hit.position for hit in hits)
 
@@ -434,7 +430,7 @@ def test_short_documents_are_sent_to_the_library_together(tokenizer, monkeypatch
         asked.clear()
         sea = tokenizer.encode("sea")[0]
         uses = finish(count_uses_work(tokenizer, corpus))
-        hits = found_by_library(corpus, tokenizer, sea)
+        hits = found(corpus, tokenizer, sea)
         assert [hit.document for hit in hits] == list(range(2000))
         assert uses[sea] == sum(hit.count for hit in hits)
         assert len(asked) < 10

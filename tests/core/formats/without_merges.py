@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import sentencepiece
 import tokenizers
@@ -40,7 +41,7 @@ def unigram(texts: Iterable[str], size: int, specials: Sequence[str] = ("<unk>",
     return made
 
 
-def sentencepiece_unigram(sentences: Iterable[str], size: int) -> bytes:
+def sentencepiece_unigram(sentences: Iterable[str], size: int, **settings: Any) -> bytes:
     """The file of a model in the manner of T5."""
     out = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -50,5 +51,6 @@ def sentencepiece_unigram(sentences: Iterable[str], size: int) -> bytes:
         vocab_size=size,
         hard_vocab_limit=False,
         minloglevel=2,
+        **settings,
     )
     return out.getvalue()
