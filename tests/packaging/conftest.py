@@ -12,17 +12,23 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[2] / "packaging"
 
 
+@pytest.fixture
+def own_modules():
+    """Modules of the folder are gone again after the test: another one's errors would be of other classes."""
+    before = {*sys.modules}
+    yield
+    for loaded in {*sys.modules} - before:
+        if Path(getattr(sys.modules[loaded], "__file__", None) or "").parent == FOLDER:
+            del sys.modules[loaded]
+
+
 def fresh(name):
-    """A fixture: a module of the folder, gone again after the test with those that it imports there."""
+    """A fixture: a module of the folder, and what it imports there."""
 
     @pytest.fixture
-    def module(monkeypatch):
-        before = {*sys.modules}
+    def module(monkeypatch, own_modules):
         monkeypatch.syspath_prepend(str(FOLDER))
-        yield import_module(name)
-        for loaded in {*sys.modules} - before:
-            if Path(getattr(sys.modules[loaded], "__file__", None) or "").parent == FOLDER:
-                del sys.modules[loaded]
+        return import_module(name)
 
     return module
 
