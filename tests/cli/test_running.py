@@ -334,7 +334,7 @@ def test_a_failure_while_writing_leaves_the_file_as_it_was(run, experiment, monk
     assert after == before
 
 
-@pytest.mark.parametrize("full", ["e.toml", "figures.csv", "e.html"])
+@pytest.mark.parametrize("full", ["e.toml", "e.html"])
 def test_on_a_full_disk_it_is_said_what_was_written(run, text, write, monkeypatch, full):
     write("e.toml", VARIANTS)
     run(0, "run e.toml")

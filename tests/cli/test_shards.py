@@ -27,7 +27,7 @@ TEXTS = [
     " ".join(_rng.choices(["the", "cat", "sät", "日本", "on\n", END], k=_rng.choice([0, 3, 30]))) for _ in range(240)
 ]
 FILES = "data.jsonl.gz shards b.txt"
-ENCODE = f"encode {FILES} --tokenizer mine.json --field text --append-eos --shard-tokens 400 --documents line"
+ENCODE = f"encode {FILES} --tokenizer mine.json --field text --append-eos --shard-tokens 800 --documents line"
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def whole(files, tmp_path):
     """The shards of one call of the library."""
     out = tmp_path / "whole"
     given = [tmp_path / name for name in FILES.split()]
-    options = {"shard_tokens": 400, "documents": "line", "reading": Reading(field="text")}
+    options = {"shard_tokens": 800, "documents": "line", "reading": Reading(field="text")}
     encode_dataset(given, load(tmp_path / "mine.json"), out, end_token=END, **options)
     return tree(out)
 
