@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from tests.gui.person import at_the_window, at_window, drop, quiet, trained
+from tests.gui.person import at_the_window, drop, quiet, trained
 from tests.gui.project.behind import BOOK, at_a_session
 from tokstudio import Corpus, TrainingConfig, count, extend, train
 from tokstudio import save as save_tokenizer
@@ -70,7 +70,37 @@ def make(qtbot, book, project, size=300):
     at_a_session(qtbot, act, [book])
 
 
-def test_the_texts_of_compare_come_back_and_missing_ones_are_said(qtbot, monkeypatch, tmp_path, book, project):
+def is_dropped_after_one_question(qtbot, window, answers, book, project):
+    session = window.session
+    session.corpus.add_text("other text " * 50)
+    trained(qtbot, window, 260)
+    answers.yes = False
+    drop(window, project)
+    qtbot.waitUntil(lambda: bool(answers.asked))
+    assert answers.asked == ["Run 1 has not been saved or exported."]
+    quiet(qtbot, window)
+    assert window.projects.path is None
+    step(qtbot, window, 1)
+    answers.yes = True
+    drop(window, project, book)
+    qtbot.waitUntil(lambda: len(answers.asked) == 2)
+    assert "in progress" in answers.asked[1]
+    assert "Run 1 has not been saved or exported." in answers.asked[1]
+    opened(qtbot, window, project)
+    told = f"Opened {project.name}. Other files are not opened with a project."
+    assert window.status.currentMessage() == told
+    assert [run.name for run in session.runs.all] == ["Run 1"]
+    assert len(session.runs.all[0]) == 44
+    assert [source.name for source in session.corpus.sources] == [book.name]
+
+    # What is open already is listed among the recent ones.
+    window.recent.menu.aboutToShow.emit()
+    assert str(project) in [action.text() for action in window.recent.menu.actions()]
+
+
+def test_a_project_is_dropped_after_one_question_and_the_texts_of_compare_come_back_or_are_said_to_be_missing(
+    qtbot, monkeypatch, tmp_path, book, project
+):
     parallel, notes = tmp_path / "story", tmp_path / os.fsdecode(b"notes \xff.txt")
     parallel.mkdir()
     for name, text in (("eng_Latn.txt", "One.\nTwo.\n"), ("deu_Latn.txt", "Eins.\nZwei.\n")):
@@ -95,7 +125,11 @@ def test_the_texts_of_compare_come_back_and_missing_ones_are_said(qtbot, monkeyp
         behind.save(project)
         assert not behind.projects.modified
 
+    dropped = tmp_path / "dropped.tokstudio"
+    make(qtbot, book, dropped)
+
     def reopen(window, answers):
+        is_dropped_after_one_question(qtbot, window, answers, book, dropped)
         compare, model = window.session.comparison, window.compare.matrix.model
 
         def open_and_show(path, rows):
@@ -392,37 +426,6 @@ def test_a_file_that_has_grown_is_what_it_was_and_marked_as_changed(qtbot, behin
     assert behind.session.corpus.current.bytes == len(BOOK)
     assert behind.session.corpus.sources[0].changed_on_disk()
     assert behind.session.runs.active.corpus_problem is None
-
-
-@at_window()
-def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, tmp_path, book, project, window, answers):
-    make(qtbot, book, project)
-
-    session = window.session
-    session.corpus.add_text("other text " * 50)
-    trained(qtbot, window, 260)
-    answers.yes = False
-    drop(window, project)
-    qtbot.waitUntil(lambda: bool(answers.asked))
-    assert answers.asked == ["Run 1 has not been saved or exported."]
-    quiet(qtbot, window)
-    assert window.projects.path is None
-    step(qtbot, window, 1)
-    answers.yes = True
-    drop(window, project, book)
-    qtbot.waitUntil(lambda: len(answers.asked) == 2)
-    assert "in progress" in answers.asked[1]
-    assert "Run 1 has not been saved or exported." in answers.asked[1]
-    opened(qtbot, window, project)
-    told = f"Opened {project.name}. Other files are not opened with a project."
-    assert window.status.currentMessage() == told
-    assert [run.name for run in session.runs.all] == ["Run 1"]
-    assert len(session.runs.all[0]) == 44
-    assert [source.name for source in session.corpus.sources] == [book.name]
-
-    # What is open already is listed among the recent ones.
-    window.recent.menu.aboutToShow.emit()
-    assert str(project) in [action.text() for action in window.recent.menu.actions()]
 
 
 @pytest.mark.parametrize("answer", ["discard", "save", None])
