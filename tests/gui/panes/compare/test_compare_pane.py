@@ -225,7 +225,7 @@ def test_no_number_is_cut_by_its_column(qtbot, monkeypatch, compared, session):
     for run, name in zip(session.runs.all, "AB", strict=True):
         session.runs.rename(run, name)
     QApplication.processEvents()
-    long = "the cat sat on the mat " * 20_000
+    long = "the cat sat on the mat " * 5_000
     session.corpus.add_texts([("long", long)])
     qtbot.waitUntil(lambda: cells(compared) == 8)
     for figure in range(len(FIGURES)):

@@ -15,6 +15,7 @@ from tests.gui.person import at_window
 from tests.processes import started_processes
 from tokstudio import load
 from tokstudio.core.tokenizer.dropout import Dropout
+from tokstudio.gui.panes.text import chat_page
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.session.common.view_state import Chat
 from tokstudio.gui.style.icons import icon
@@ -255,11 +256,13 @@ def test_text_and_ids_are_copied(pane, chat):
     assert QGuiApplication.clipboard().text() == " ".join(map(str, ids(chat)))
 
 
-def test_there_are_at_most_a_hundred_messages(chat):
-    while len(chat.list.rows) < 100:
+def test_there_are_at_most_so_many_messages(monkeypatch, chat):
+    monkeypatch.setattr(chat_page, "MOST_MESSAGES", 10)
+    while len(chat.list.rows) < 10:
+        assert chat.list.add_button.isEnabled()
         chat.list.add_next()
     assert not chat.list.add_button.isEnabled()
-    assert "100 messages" in chat.list.add_button.toolTip()
+    assert "10 messages" in chat.list.add_button.toolTip()
     chat.list.rows[5].remove.trigger()
     assert chat.list.add_button.isEnabled()
 
