@@ -16,7 +16,9 @@ from tokstudio.core.analysis import baselines as simple
 from tokstudio.core.base.progress import Progress
 
 texts = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(" \n\r\t'!aé_1\x1c\x85\u2028\u200b"))
-EVERY_CHARACTER = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
+# All of planes 0 to 2, in which the characters are; the edges of the others speak for them.
+EDGES = [place for plane in range(0x30000, 0x110000, 0x10000) for place in (*range(plane, plane + 512), plane + 0xFFFF)]
+EVERY_CHARACTER = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x30000), *EDGES)))
 ALL = [CharacterTokenizer(), ByteTokenizer(), WordTokenizer(("a", " ")), WordTokenizer(("a",), None)]
 
 
