@@ -15,7 +15,7 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.custom_regex import without_newer
 
 # For tests that do each example over again, slowly.
-few_examples = settings(max_examples=15)
+few_examples = settings(max_examples=20)
 
 _alphabets = st.sampled_from(["a", "ab", "abc", "abcdefgh", "aé😀", " \n\t", "日本本", "\0\x01"])
 _short = _alphabets.flatmap(lambda alphabet: st.text(alphabet, max_size=40)).map(str.encode)
