@@ -11,6 +11,7 @@ from contextlib import suppress
 import pytest
 
 from tests.core.lint.made import END, added, content, folder, split
+from tests.processes import started_processes
 from tokstudio import FormatError
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.formats.common.text_readers import LARGEST_VALUE
@@ -49,9 +50,12 @@ def test_every_rule_has_a_name_of_its_own_and_a_level():
     assert {rule.level for rule in RULES} == set(LEVELS)
 
 
-def test_a_tokenizer_without_fault_has_no_errors_or_dangers(tmp_path):
+def test_a_tokenizer_without_fault_has_no_errors_or_dangers_and_needs_one_process(tmp_path, monkeypatch):
     place = folder(tmp_path, config={"eos_token": END, "tokenizer_class": "PreTrainedTokenizerFast"})
+    started = started_processes(monkeypatch)
     assert {finding.level for finding in lint(place)} <= {"remark"}
+    [process] = started  # it splits for all rules
+    assert process.poll() is not None
 
 
 def test_values_for_json_and_csv(tmp_path):
