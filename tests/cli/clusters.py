@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import dask
 import pytest
 from distributed import LocalCluster, Worker
 
@@ -41,7 +42,8 @@ def worker_to_kill(cluster: LocalCluster) -> Iterator[Callable[[], None]]:
         os.kill(process.pid, signal.SIGKILL)
 
     try:
-        yield kill
+        with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):  # which the others seek it for
+            yield kill
     finally:
         process.kill()
         process.join()

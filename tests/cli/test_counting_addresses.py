@@ -12,7 +12,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from tests.cli.clusters import cluster_here, kills_a_worker, worker_to_kill
 from tests.core.corpus.remote.sets import json_lines, parquet, texts
-from tests.core.corpus.remote.test_stores import put, store  # noqa: F401 -- a fixture
+from tests.core.corpus.remote.test_stores import client, put, store  # noqa: F401 -- fixtures
 from tokstudio import Corpus, CorpusError, count
 from tokstudio.cli import counting
 from tokstudio.core.base import subprocesses
