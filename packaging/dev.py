@@ -279,8 +279,8 @@ def app(arguments: list[str]) -> int:
 def checks(arguments: list[str]) -> list[tuple[str, list[str]]]:
     """What `test` runs, in order; the bundle is built and tried beside them."""
     python = str(program("python"))
-    # One process more than there are processors: some tests wait for programs that they start.
-    processes = (os.cpu_count() or 1) + 1
+    # One more would keep the processors busy while tests wait, but each loads libraries, loops and all tests again.
+    processes = os.cpu_count() or 1
     return [
         ("linter", [str(program("ruff")), "check"]),
         ("format", [str(program("ruff")), "format", "--check"]),

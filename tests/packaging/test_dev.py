@@ -209,7 +209,7 @@ def test_pytest_comes_last_and_gets_the_arguments(dev, monkeypatch):
     names = [name for name, _ in dev.checks([])]
     assert names == ["linter", "format", "types", "import contracts", "compiled loops", "tests"]
     monkeypatch.setattr(dev.os, "cpu_count", lambda: 4)
-    assert dev.checks(["-k", "playhead"])[-1][1][-5:] == ["-m", "pytest", "--numprocesses=5", "-k", "playhead"]
+    assert dev.checks(["-k", "playhead"])[-1][1][-5:] == ["-m", "pytest", "--numprocesses=4", "-k", "playhead"]
 
 
 def test_the_first_check_that_fails_ends_test_with_its_code(dev, ran, monkeypatch):

@@ -156,8 +156,10 @@ def test_a_new_theme_and_a_floating_pane_are_painted_and_neither_a_problem_nor_a
     pane = window.text
     settle(qtbot, window)
     paints = Paints(pane)
-    window.actions_by_id["theme_dark"].trigger()
-    qtbot.waitUntil(lambda: paints.count > 0)
+    # Until then, the window keeps the size that it had.
+    with qtbot.waitSignal(window.theme.settled):
+        window.actions_by_id["theme_dark"].trigger()
+        qtbot.waitUntil(lambda: paints.count > 0)
     pane.setFloating(True)
     layout = window.arrangement()
     window.reset_layout()
