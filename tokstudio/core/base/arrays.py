@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -14,6 +15,11 @@ T = TypeVar("T", bound="np.generic")
 
 _LARGEST_INT32 = (1 << 31) - 1
 _LARGE_PAGE, _ADVISED = 1 << 21, 1 << 22  # bytes; NumPy asks the system for large pages from so many on
+
+
+def empty_until_set(kind: str) -> Any:  # noqa: ANN401  each attribute names its type
+    """An attribute of a class: an empty array, made when it is first asked for: a window opens without NumPy."""
+    return cached_property(lambda _: np.zeros(0, kind))
 
 
 def read_only(array: NDArray[T]) -> NDArray[T]:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction
 
+from tokstudio.core.base.arrays import empty_until_set
 from tokstudio.core.base.wording import several
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.plot.plot_view import ReadingPlot
@@ -49,6 +49,7 @@ class DistributionPane(Pane):
 
     #: List the tokens with these lengths in bytes: the least and the most, 0 for any.
     lengthsChosen = Signal(int, int)
+    _ranked: NDArray[np.int64] = empty_until_set("int64")  # the uses by rank that are drawn
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("distribution", "Distribution")
@@ -95,11 +96,6 @@ class DistributionPane(Pane):
             self._draw_lengths(run, self._tokens, playhead)
         else:
             self._draw_ranks(run, self._tokens, playhead)
-
-    @cached_property
-    def _ranked(self) -> NDArray[np.int64]:
-        """The uses by rank that are drawn."""
-        return np.zeros(0, np.int64)
 
     def _draw_lengths(self, run: StudioRun, tokens: RunTokens, playhead: int) -> None:
         lengths, present = tokens.lengths()[: tokens.first + playhead], run.present(playhead)

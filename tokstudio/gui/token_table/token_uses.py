@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokstudio.core.base.arrays import empty_until_set
 from tokstudio.gui.state.run import StudioRun
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ USED, NO_LONGER, NEVER, UNUSED, UNCOUNTED = range(5)
 
 class TokenUses:
     """The counts of the tokens that exist at the playhead, by slot; `ids` has the ids where a file gave them."""
+
+    #: In units of 1 / `scale`; empty if the run has no counts: then every token counts as used.
+    counts: NDArray[np.int64] = empty_until_set("int64")
+    _absent: NDArray[np.bool_] = empty_until_set("bool")
 
     def __init__(self, run: StudioRun | None = None, playhead: int = 0, ids: NDArray[np.int32] | None = None) -> None:
         # 1,000 if a source of the run has a weight that is no whole number, else 1
@@ -57,15 +61,6 @@ class TokenUses:
         self.counts = np.concatenate([counts[:base], behind, counts[base:]]) if trailing else counts.copy()
         for slot, uses in self._specials.items():
             self.counts[slot] = uses or 0
-
-    @cached_property
-    def counts(self) -> NDArray[np.int64]:
-        """The counts, in units of 1 / `scale`; empty if the run has none: then every token counts as used."""
-        return np.zeros(0, np.int64)
-
-    @cached_property
-    def _absent(self) -> NDArray[np.bool_]:
-        return np.zeros(0, np.bool_)
 
     @property
     def known(self) -> bool:

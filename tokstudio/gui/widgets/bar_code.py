@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from tokstudio.core.base.arrays import empty_until_set
 from tokstudio.gui.style.theme import Palette, Theme
 from tokstudio.gui.widgets.labels import guarded_painter, plain
 
@@ -50,6 +50,8 @@ class BarCode(QWidget):
     """
 
     chosen = Signal(int)  # the number of a bar with hits
+    _bars: NDArray[np.int64] = empty_until_set("int64")  # the hits of each bar
+    _taken: NDArray[np.int64] = empty_until_set("int64")  # the bars with hits
 
     def __init__(self, theme: Theme, name: str, words: Callable[[int, int], str]) -> None:
         super().__init__()
@@ -62,16 +64,6 @@ class BarCode(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
         theme.changed.connect(self.updateGeometry)
-
-    @cached_property
-    def _bars(self) -> NDArray[np.int64]:
-        """The hits of each bar."""
-        return np.zeros(0, np.int64)
-
-    @cached_property
-    def _taken(self) -> NDArray[np.int64]:
-        """The bars with hits."""
-        return np.zeros(0, np.int64)
 
     def show_bars(self, bars: NDArray[np.int64], borders: Sequence[float] = ()) -> None:
         """Shows the hits in each of equal parts; `borders` are shares of the text at which a thin line stands."""

@@ -146,8 +146,9 @@ class MainWindow(QMainWindow):
         self.actions_by_id = build_actions(self._actions, theme, self)
         self._made: dict[str, Pane] = {}  # the panes that are placed
         self._late: list[Pane] = []  # those that the start has left out, made and not placed yet
-        kept = preferences, self.opening, self.commands
-        self._maker = PaneMaker(session, theme, self.actions_by_id, *kept, self._list_lengths)
+        self._maker = PaneMaker(
+            session, theme, self.actions_by_id, preferences, self.opening, self.commands, self._list_lengths
+        )
         with theme.sheet_at_end():
             self._make_panes()
         self.status = StatusLine(session, theme)

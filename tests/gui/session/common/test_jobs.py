@@ -185,7 +185,10 @@ def test_jobs_that_are_held_begin_when_they_are_released(qtbot):
 def test_jobs_that_are_held_never_begin_after_the_end(qtbot):
     jobs, seen = Jobs(), []
     jobs.hold()
-    jobs.start(lambda: counting(3, seen))
+    job = jobs.start(lambda: counting(3, seen))
     jobs.end()
+    jobs.release()
     qtbot.wait(5)
+    # Its thread would be destroyed with the window while it runs.
+    assert job.running
     assert seen == []

@@ -108,6 +108,9 @@ class LinesPage(QWidget):
             self.refresh()
 
     def _begin(self) -> None:
+        from tokstudio.core.exploration.search import Search
+        from tokstudio.core.exploration.token_finder import TokenFinder
+
         if self._wanted is None or not self.isVisible():
             return
         self._forget()
@@ -128,9 +131,6 @@ class LinesPage(QWidget):
         # Weighted uses are not a number of places.
         weighted = run.has_counts and corpus.weights is not None
         self._uses = None if weighted else run.uses.of(token, self._view.playhead)
-        from tokstudio.core.exploration.search import Search
-        from tokstudio.core.exploration.token_finder import TokenFinder
-
         finder = TokenFinder(tokenizer, [token])
         begin = partial(Search, corpus, finder, held_out=held_out, width=WIDTH)
         self._search = HitSearch(corpus, begin, (tokenizer, token))

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
+from tokstudio.core.base.arrays import empty_until_set
 from tokstudio.core.base.wording import several
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.token.tree_drawing import DrawnTree, TreeBox, TreeNode
@@ -330,6 +330,7 @@ class MergesPage(Fitting, QWidget):
 
     #: A token was clicked (id).
     chosen = Signal(int)
+    _rows: NDArray[np.intp] = empty_until_set("intp")  # the merges that have the token as a part
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -347,11 +348,6 @@ class MergesPage(Fitting, QWidget):
         column((self.tree, 1), self.built, self.chips, (self._filler, 1), spacing=4, parent=self)
         QWidget.setTabOrder(self.tree, self.chips)
         theme.changed.connect(self.fit)
-
-    @cached_property
-    def _rows(self) -> NDArray[np.intp]:
-        """The merges that have the token as a part."""
-        return np.empty(0, np.intp)
 
     def show_token(self, tokenizer: Tokenizer, token: int, as_characters: bool) -> None:
         """Shows the tree of a token, in the byte-level alphabet if that is switched on."""

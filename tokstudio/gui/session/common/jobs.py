@@ -263,7 +263,7 @@ class Jobs(QObject):
 
     def end(self, *others: Job) -> None:
         """Ends every job, and `others`, and waits for their threads; later ones do not start."""
-        self._closed = True
+        self._closed, self._held = True, None
         running = [*self.running, *others]
         for job in running:
             job.cancel()
