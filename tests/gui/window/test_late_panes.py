@@ -147,7 +147,7 @@ def test_what_was_chosen_before_holds_for_them(qtbot, monkeypatch, unstyled):
 
     def look(window, _) -> None:
         assert made(window) != EVERY
-        assert [window.make_some() for _ in range(4)] == [True, True, True, False]
+        assert [window.make_some() for _ in range(7)] == [*[True] * 6, False]
         assert window.sizes.model_width.value() == 768
         assert not window.configure.more.isHidden()
         texts = {menu.title(): menu for menu in window.menuBar().findChildren(main_window.Menu)}

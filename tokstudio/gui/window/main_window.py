@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 _HOW_BACK = "Press Esc, or double-click the title again, to show the other panes."
 _SIZE = QSize(1440, 900)
 _GUTTER = 8
-_AT_ONCE = 4  # late panes, so that the window answers in between
+_AT_ONCE = 2  # late panes, with their modules, so that the window answers in between
 _AROUND = QSize(2 * _GUTTER, 48)  # the part of the screen that the title bar and borders need
 # What the window itself connects.
 _ALWAYS = ("compression", "text", "guide")

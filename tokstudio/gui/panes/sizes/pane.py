@@ -36,7 +36,7 @@ _CANNOT_SHOW = " That is nearly all, so this text cannot show which size is enou
 _LOW = 300  # pixels at the normal text size; a lower pane has fewer lines around the table
 _WIDEST = 1_000_000
 _LEAST_ROWS = 5  # of the table, where the texts above leave it so much room
-MODEL_WIDTH = 4096
+_MODEL_WIDTH = 4096
 _BY_TEXT, _AMOUNTS = 1, 2  # the numbers of tabs
 _EMPTY = "Each vocabulary size of a run is listed here, with what it compresses. Train a tokenizer first."
 _NO_SIZES = "Its sizes cannot be compared."
@@ -117,7 +117,7 @@ class SizesPane(Pane):
         set_word(self.tied, "tied")
         self._fields = QWidget()
         row(STRETCH, label, self.model_width, self.tied, spacing=8, parent=self._fields)
-        self.set_model(MODEL_WIDTH, tied=True)
+        self.set_model(_MODEL_WIDTH, tied=True)
         self.model_width.valueChanged.connect(self._choose_width)
         self.tied.toggled.connect(self._choose_tied)
 
