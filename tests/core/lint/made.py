@@ -85,7 +85,7 @@ def found(path, rule, texts=None):
     [chosen] = [one for one in RULES if one.name == rule]
     is_run = subject.tokenizer is not None or not chosen.needs_tokenizer
     with closing(subject.process):
-        return chosen.findings(finish(chosen.find(subject))) if is_run else []
+        return finish(chosen.findings_work(subject)) if is_run else []
 
 
 def message(path, rule, texts=None):

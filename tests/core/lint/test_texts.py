@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.lint.made import content, folder, found, message
-from tokstudio.core.base.progress import finish
+from tokstudio.core.lint.findings import Observation
 from tokstudio.core.lint.subject import Files, Subject
 from tokstudio.core.lint.texts import pairs_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -51,7 +51,8 @@ class TestPairs:
         for left, right in merges:
             vocabulary[len(vocabulary)] = left + right
         tokenizer = Tokenizer.from_parts(vocabulary, merges, pattern)
-        return tokenizer, finish(pairs_work(Subject("it", tokenizer, Files(), {"text": text}, True)))
+        found = pairs_work(Subject("it", tokenizer, Files(), {"text": text}, True))
+        return tokenizer, [one for one in found if isinstance(one, Observation)]
 
     def test_a_pattern_that_looks_ahead_makes_pairs_that_encoding_would_not(self):
         # Before "bc", "a" stands alone; without the "c", it is a word with the "b".

@@ -11,13 +11,13 @@ from typing import Any, cast
 import numpy as np
 
 from tokstudio.core.base.errors import FormatError
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.wording import first_few, several, shown
 from tokstudio.core.formats.common.beside import CONFIG
 from tokstudio.core.formats.common.format import PatternNeeded
 from tokstudio.core.formats.huggingface.format import TOKENIZER
 from tokstudio.core.formats.huggingface.parts import own_tokens
-from tokstudio.core.lint.findings import LintRule, Observation
+from tokstudio.core.lint.findings import LintRule, Observation, Observations
 from tokstudio.core.lint.specials import LIKE_SPECIAL
 from tokstudio.core.lint.subject import (
     ADDED,
@@ -34,41 +34,39 @@ from tokstudio.core.model.file_settings import DEFAULT
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _NAMED = 3
-_FLAGS = {"special": "special", "lstrip": "lstrip", "rstrip": "rstrip", "single_word": "single_word"}
+_FLAGS = ("special", "lstrip", "rstrip", "single_word")
 _OF_GENERATION = ("bos", "eos", "pad")
 _LEAST_PIECES = 100
 _HELLO = ({"role": "user", "content": "Hello"},)
 _MOST_NAMES = 1000  # of one chat template
 
 
-def damaged_work(subject: Subject) -> Work[list[Observation]]:
+def damaged_work(subject: Subject) -> Observations:
     """Files beside the tokenizer that cannot be read."""
     damaged = dict(subject.files.damaged)
     pieces = yield from subject.pieces_work()
     # One of this name may have ranks, for which a pattern would be needed.
     if isinstance(pieces, FormatError) and not isinstance(pieces, PatternNeeded):
         damaged[SENTENCEPIECE] = str(pieces)
-    return [
-        Observation(
-            f"{error} The tokenizer opens, but what this file says is not known.", "Mend the file or remove it.", name
-        )
-        for name, error in damaged.items()
-    ]
+    for name, error in damaged.items():
+        what = f"{error} The tokenizer opens, but what this file says is not known."
+        yield Observation(what, "Mend the file or remove it.", name)
 
 
 # --- Tokens and their ids ---------------------------------------------------------------------------------------------
 
 
-def tokens_work(subject: Subject) -> Work[list[Observation]]:
+def tokens_work(subject: Subject) -> Observations:
     """Files that give a token another id, or of which one lacks it."""
-    yield Progress("checking")
     read = subject.files.json
     if read is None:
-        return []
+        return
     own, _ = own_tokens(subject.name, read.added, read.vocabulary)
     ids = {**read.vocabulary, **{token.content: token.id for token in own}}
-    found = [*_own_ids(read, ids), *_beside(subject, ids), *_pair(subject, read, ids)]
-    return found + (yield from _pieces_work(subject, read, ids))
+    yield from _own_ids(read, ids)
+    yield from _beside(subject, ids)
+    yield from _pair(subject, read, ids)
+    yield from _pieces_work(subject, read, ids)
 
 
 def _own_ids(read: TokenizerJson, ids: Mapping[str, int]) -> Iterator[Observation]:
@@ -157,42 +155,39 @@ def _pair(subject: Subject, read: TokenizerJson, ids: Mapping[str, int]) -> Iter
         )
 
 
-def _pieces_work(subject: Subject, read: TokenizerJson, ids: Mapping[str, int]) -> Work[list[Observation]]:
+def _pieces_work(subject: Subject, read: TokenizerJson, ids: Mapping[str, int]) -> Observations:
     """A SentencePiece model beside a `tokenizer.json`: its pieces must be tokens in the same order."""
     tokenizer = yield from subject.pieces_work()
     if not isinstance(tokenizer, Tokenizer) or tokenizer.library != "sentencepiece":
-        return []
+        return
     tokens = tokenizer.tokens
     numbers: list[int] = tokens.ids().tolist()
     specials = frozenset(tokenizer.special_tokens.values())
     texts = {n: (tokens[n] or b"").decode("utf-8", "replace").replace(" ", "▁") for n in numbers
              if n not in specials and tokenizer.kind(n) != "byte"}  # fmt: skip
     if len(texts) < _LEAST_PIECES:
-        return []
+        return
     # Some models number their tokens after others that stand first.
     shifts = [ids[text] - number for number, text in texts.items() if text in ids]
     usual = max(set(shifts), key=shifts.count) if shifts else 0
     other = [text for number, text in texts.items() if ids.get(text) != number + usual]
     if not other:
-        return []
+        return
     token = other[0]
     theirs = f"the id {ids[token]:,}" if token in ids else "no id"
-    return [
-        Observation(
-            f"{SENTENCEPIECE} and {TOKENIZER} disagree on {several(len(other), 'token')}: {shown(token)} has {theirs} "
-            "in the second, which the order of the pieces does not give. Programs choose one file or the other.",
-            "Remove the file that the model was not trained with.",
-            token,
-        )
-    ]
+    yield Observation(
+        f"{SENTENCEPIECE} and {TOKENIZER} disagree on {several(len(other), 'token')}: {shown(token)} has {theirs} "
+        "in the second, which the order of the pieces does not give. Programs choose one file or the other.",
+        "Remove the file that the model was not trained with.",
+        token,
+    )
 
 
 # --- Roles, flags, templates ------------------------------------------------------------------------------------------
 
 
-def roles_work(subject: Subject) -> Work[list[Observation]]:
+def roles_work(subject: Subject) -> Observations:
     """Files that give a role to different tokens."""
-    yield Progress("checking")
     files, found = subject.files, list[Observation]()
     # Beside `added_tokens_decoder`, transformers reads no map.
     config, other = files.roles(CONFIG), files.roles(MAP) if files.decoder() is None else {}
@@ -229,15 +224,14 @@ def roles_work(subject: Subject) -> Work[list[Observation]]:
                     token,
                 )
             )
-    return sorted(found, key=lambda one: one.message)
+    yield from sorted(found, key=lambda one: one.message)
 
 
-def flags_work(subject: Subject) -> Work[list[Observation]]:
+def flags_work(subject: Subject) -> Observations:
     """Added tokens that the configuration describes otherwise than `tokenizer.json`."""
-    yield Progress("checking")
     read, decoder = subject.files.json, subject.files.decoder()
     if read is None or not decoder:
-        return []
+        return
     own = {token.content: token.flags for token in read.added}
     other: dict[str, list[str]] = {}
     for entry in decoder.values():
@@ -246,25 +240,21 @@ def flags_work(subject: Subject) -> Work[list[Observation]]:
         for flag in _FLAGS if flags is not None else ():
             if flags is not None and isinstance(entry.get(flag), bool) and entry[flag] != flags[flag]:
                 other.setdefault(flag, []).append(token)
-    return [
-        Observation(
+    for flag, tokens in other.items():
+        yield Observation(
             f'{CONFIG} and {TOKENIZER} disagree on "{flag}" of {several(len(tokens), "token")}: '
             f"{first_few(tokens, _NAMED)}. transformers follows the first, other programs the second.",
             "Save the tokenizer again with transformers, so that both say the same.",
             tokens[0],
         )
-        for flag, tokens in other.items()
-    ]
 
 
-def template_work(subject: Subject) -> Work[list[Observation]]:
+def template_work(subject: Subject) -> Observations:
     """Chat templates that name tokens which are not there."""
-    tokenizer = subject.tokenizer
-    assert tokenizer is not None
+    tokenizer = subject.opened
     added = {*tokenizer.special_tokens, *tokenizer.preparation.ordinary}
     if subject.files.json is not None:
         added |= {token.content for token in subject.files.json.added} | subject.files.listed().keys()
-    found: list[Observation] = []
     for name, template in subject.templates.items():
         # Read as text: what is named may be in a part that few messages reach.
         names = dict.fromkeys(match[0] for match in islice(LIKE_SPECIAL.finditer(template), _MOST_NAMES))
@@ -274,25 +264,20 @@ def template_work(subject: Subject) -> Work[list[Observation]]:
             which, _ = tokenizer.settings.chat_template(name)
             encoded = yield from subject.encode_work(missing[:1], True)
             count = 0 if encoded[0] is None else len(encoded[0])
-            found.append(
-                Observation(
-                    f"{which} names {first_few(missing, _NAMED)}, which {'is' if len(missing) == 1 else 'are'} no "
-                    f"special token: in a chat it becomes {several(count, 'ordinary token')}.",
-                    "Add the tokens to the tokenizer, or use the template that belongs to it.",
-                    missing[0],
-                    _tokens(subject, encoded[0]),
-                )
+            yield Observation(
+                f"{which} names {first_few(missing, _NAMED)}, which {'is' if len(missing) == 1 else 'are'} no "
+                f"special token: in a chat it becomes {several(count, 'ordinary token')}.",
+                "Add the tokens to the tokenizer, or use the template that belongs to it.",
+                missing[0],
+                _tokens(subject, encoded[0]),
             )
-    return found
 
 
-def begins_twice_work(subject: Subject) -> Work[list[Observation]]:
+def begins_twice_work(subject: Subject) -> Observations:
     """Chat templates that begin with the token which the post-processor puts before every text."""
-    tokenizer = subject.tokenizer
-    assert tokenizer is not None
-    settings, found = tokenizer.settings, list[Observation]()
+    tokenizer = subject.opened
+    settings = tokenizer.settings
     before = "" if isinstance(settings.around, str) else "".join(settings.around[0][-1:])
-    yield Progress("checking")
     for name in settings.chat_templates if before else ():
         with suppress(FormatError):  # of these, another rule tells
             text = yield from tokenizer.chat_text_work(_HELLO, name=name)
@@ -300,44 +285,37 @@ def begins_twice_work(subject: Subject) -> Work[list[Observation]]:
                 title, _ = settings.chat_template(name)
                 encoded = yield from subject.encode_work([text], True)
                 ids = None if encoded[0] is None else np.concatenate([settings.around_ids[0], encoded[0]])
-                found.append(
-                    Observation(
-                        f"{title} begins with {shown(before)}, and the post-processor puts it before every text: a "
-                        "program that encodes a rendered chat like any text gives it to the model twice.",
-                        "Encode rendered chats without added tokens (add_special_tokens=False), or take the token out "
-                        "of the template.",
-                        before + text,
-                        _tokens(subject, ids),
-                    )
+                yield Observation(
+                    f"{title} begins with {shown(before)}, and the post-processor puts it before every text: a "
+                    "program that encodes a rendered chat like any text gives it to the model twice.",
+                    "Encode rendered chats without added tokens (add_special_tokens=False), or take the token out "
+                    "of the template.",
+                    before + text,
+                    _tokens(subject, ids),
                 )
-    return found
 
 
-def template_fails_work(subject: Subject) -> Work[list[Observation]]:
+def template_fails_work(subject: Subject) -> Observations:
     """Chat templates that cannot be rendered with the message of a user; some for other uses need more."""
-    tokenizer = subject.tokenizer
-    assert tokenizer is not None
-    yield Progress("checking")
+    tokenizer = subject.opened
     if DEFAULT in tokenizer.settings.chat_templates:
         try:
             yield from tokenizer.chat_text_work(_HELLO, name=DEFAULT)
         except FormatError as error:
             advice = "Mend the template, or use the one that belongs to the tokenizer."
-            return [Observation(f"With one message of a user: {error}", advice)]
-    return []
+            yield Observation(f"With one message of a user: {error}", advice)
 
 
 def _tokens(subject: Subject, ids: Any) -> tuple[str, ...]:  # noqa: ANN401
     return () if ids is None else tuple(map(subject.text_of, ids.tolist()))
 
 
-def reading_work(subject: Subject) -> Work[list[Observation]]:
+def reading_work(subject: Subject) -> Observations:
     """What opening the files told, and no other rule does."""
-    yield Progress("checking")
-    tokenizer = subject.tokenizer
-    assert tokenizer is not None
-    told = [sentence for sentence in tokenizer.remarks if sentence not in tokenizer.settings.notes]
-    return [Observation(sentence, "Nothing, if the program that uses the tokenizer expects it.") for sentence in told]
+    tokenizer = subject.opened
+    for sentence in tokenizer.remarks:
+        if sentence not in tokenizer.settings.notes:
+            yield Observation(sentence, "Nothing, if the program that uses the tokenizer expects it.")
 
 
 RULES: Sequence[LintRule] = (

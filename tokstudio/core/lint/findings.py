@@ -6,10 +6,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 
@@ -44,6 +44,10 @@ class Observation:
     pieces: tuple[str, ...] = ()
 
 
+#: What a rule finds, one after another, and its progress between.
+Observations = Generator[Progress | Observation, None, None]
+
+
 @dataclass(frozen=True)
 class LintFinding:
     """What was found, with its rule; see `Observation`."""
@@ -70,14 +74,18 @@ class LintRule:
     name: str
     level: Level
     looks_at: str
-    find: Callable[[Subject], Work[list[Observation]]]
+    find: Callable[[Subject], Observations]
     needs_tokenizer: bool = False
 
-    def findings(self, found: Iterable[Observation]) -> list[LintFinding]:
-        """What it found, with its name and level."""
-        return [
-            LintFinding(self.name, self.level, one.message, _cut(one.example), one.advice, one.pieces) for one in found
-        ]
+    def findings_work(self, subject: Subject) -> Work[list[LintFinding]]:
+        """What it finds, with its name and level."""
+        found: list[LintFinding] = []
+        for one in self.find(subject):
+            if isinstance(one, Progress):
+                yield one
+            else:
+                found.append(LintFinding(self.name, self.level, one.message, _cut(one.example), one.advice, one.pieces))
+        return found
 
 
 def worst_first(findings: Iterable[LintFinding]) -> list[LintFinding]:

@@ -54,7 +54,7 @@ def lint_work(
     with closing(subject.process):
         for number, rule in enumerate(RULES):
             if not rule.needs_tokenizer or subject.tokenizer is not None:
-                work = part_of(rule.find(subject), rule.looks_at, number * _STEPS, _STEPS, len(RULES) * _STEPS)
-                findings += rule.findings((yield from work))
+                work = rule.findings_work(subject)
+                findings += yield from part_of(work, rule.looks_at, number * _STEPS, _STEPS, len(RULES) * _STEPS)
             yield Progress(rule.looks_at, (number + 1) * _STEPS, len(RULES) * _STEPS)
     return worst_first(findings)

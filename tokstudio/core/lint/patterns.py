@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from tokstudio.core.formats.common.library_classes import LibraryClass, class_of
 from tokstudio.core.formats.common.spelling import written_regex
 from tokstudio.core.formats.huggingface.parts import parts_in
 from tokstudio.core.libraries.client import pre_tokens_work, torture_text
-from tokstudio.core.lint.findings import LintRule, Observation
+from tokstudio.core.lint.findings import LintRule, Observation, Observations
 from tokstudio.core.lint.subject import MAP, MODEL, Subject, TokenizerJson, text_of
 from tokstudio.core.pretokenization.custom_regex import compile_expression, covered
 from tokstudio.core.pretokenization.patterns import NAMES, splitter
@@ -59,30 +59,24 @@ def _pattern_of(part: Mapping[str, Any], kind: str) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
-def literal_work(subject: Subject) -> Work[list[Observation]]:
+def literal_work(subject: Subject) -> Observations:
     """A pattern that is written as a text to be found."""
-    found: list[Observation] = []
     for where, part in _patterns(subject.files.json) if subject.files.json else ():
         literal = _pattern_of(part, "String")
         if literal and _OF_AN_EXPRESSION.search(literal) and _compiles(literal):
-            found.append(
-                Observation(
-                    f"The {where} looks for the text {shown(literal)}, character by character: it is a regular "
-                    "expression written as a String.",
-                    'Write it as {"Regex": …} instead of {"String": …}, and train again: merges were made of text that '
-                    "was not split."
-                    if where == "pre-tokenizer"
-                    else 'Write it as {"Regex": …} instead of {"String": …}.',
-                    literal,
-                )
+            yield Observation(
+                f"The {where} looks for the text {shown(literal)}, character by character: it is a regular "
+                "expression written as a String.",
+                'Write it as {"Regex": …} instead of {"String": …}, and train again: merges were made of text that '
+                "was not split."
+                if where == "pre-tokenizer"
+                else 'Write it as {"Regex": …} instead of {"String": …}.',
+                literal,
             )
-    yield Progress("checking")
-    return found
 
 
-def never_matching_work(subject: Subject) -> Work[list[Observation]]:
+def never_matching_work(subject: Subject) -> Observations:
     """A pattern that finds nothing in any text."""
-    found: list[Observation] = []
     texts = [torture_text(), *subject.texts.values(), all_characters()]
     if subject.files.json is not None:
         for where, part in _patterns(subject.files.json):
@@ -95,17 +89,15 @@ def never_matching_work(subject: Subject) -> Work[list[Observation]]:
             except FormatError:
                 continue
             if all(of_text == [(0, len(text))] for of_text, text in zip(spans, texts, strict=True) if text):
-                found.append(_never(f"The pattern of the {where}", regex))
+                yield _never(f"The pattern of the {where}", regex)
     elif subject.tokenizer is not None and subject.splits and subject.tokenizer.pattern not in NAMES:
         pattern = subject.tokenizer.pattern
         compiled = compile_expression(covered(pattern) or pattern)
         try:
             if not any(compiled.search(text, timeout=_SECONDS) for text in texts):
-                found.append(_never("The pattern", covered(pattern) or pattern))
+                yield _never("The pattern", covered(pattern) or pattern)
         except TimeoutError:
             pass  # a pattern that searches so long is not one that never matches
-    yield Progress("checking")
-    return found
 
 
 def _never(what: str, regex: str) -> Observation:
@@ -137,17 +129,13 @@ def all_characters() -> str:
     return "\n".join(" ".join(kept[first : first + _LINE]) for first in range(0, len(kept), _LINE))
 
 
-def missing_work(subject: Subject) -> Work[list[Observation]]:
+def missing_work(subject: Subject) -> Observations:
     """Files that do not say how text is split."""
-    yield Progress("checking")
-    if subject.has_pattern:
-        return []
-    return [
-        Observation(
+    if not subject.has_pattern:
+        yield Observation(
             "The files do not say how text is split: each program has to be told, and a wrong pattern gives other ids.",
             "Give the pattern, and keep it in a file: save the tokenizer as tokenizer.json.",
         )
-    ]
 
 
 # --- What a pattern does to text --------------------------------------------------------------------------------------
@@ -167,7 +155,7 @@ def _split_work(subject: Subject, texts: Sequence[str]) -> Work[list[list[tuple[
     return []
 
 
-def losing_work(subject: Subject) -> Work[list[Observation]]:
+def losing_work(subject: Subject) -> Observations:
     """Text that no pre-token has."""
     texts = [torture_text(), *subject.lines]
     lost: Counter[str] = Counter()
@@ -180,18 +168,16 @@ def losing_work(subject: Subject) -> Work[list[Observation]]:
                 example = example if example[0] else (gone, _pieces(text[max(0, at - 12) : begin + 12], ()))
             at = max(at, end)
     if not lost:
-        return []
+        return
     named = first_few([character for character, _ in lost.most_common()], _NAMED)
-    return [
-        Observation(
-            f"Splitting drops text that is not white space, such as {named}: it gets no ids.",
-            "Use a pattern that covers all text, or the behavior Isolated, if nothing is to be lost.",
-            example[0],
-        )
-    ]
+    yield Observation(
+        f"Splitting drops text that is not white space, such as {named}: it gets no ids.",
+        "Use a pattern that covers all text, or the behavior Isolated, if nothing is to be lost.",
+        example[0],
+    )
 
 
-def cutting_work(subject: Subject) -> Work[list[Observation]]:
+def cutting_work(subject: Subject) -> Observations:
     """The share of letters, with the marks on them, that are cut between letter and mark or two marks."""
     import regex
 
@@ -213,17 +199,15 @@ def cutting_work(subject: Subject) -> Work[list[Observation]]:
                     example = _word_around(text, begin, spans)
         yield Progress("checking")
     if not cut:
-        return []
+        return
     worst = sorted(cut, key=lambda group: (-cut[group] / clusters[group], group))
     of_each = [f"{group} {percent_text(cut[group] / clusters[group], 1)}" for group in worst]
     share = percent_text(cut.total() / clusters.total(), 1)
-    return [
-        Observation(
-            f"The pattern cuts combining marks off {share} of the letters: {first_few(of_each, _NAMED, str)}.",
-            "For such languages, choose a pattern whose words have \\p{M}, such as that of GPT-4o (o200k).",
-            *example,
-        )
-    ]
+    yield Observation(
+        f"The pattern cuts combining marks off {share} of the letters: {first_few(of_each, _NAMED, str)}.",
+        "For such languages, choose a pattern whose words have \\p{M}, such as that of GPT-4o (o200k).",
+        *example,
+    )
 
 
 def _word_around(text: str, place: int, spans: Sequence[tuple[int, int]]) -> tuple[str, tuple[str, ...]]:
@@ -237,52 +221,40 @@ def _word_around(text: str, place: int, spans: Sequence[tuple[int, int]]) -> tup
     return text[begin:end], _pieces(text, inside)
 
 
-def digits_work(subject: Subject) -> Work[list[Observation]]:
+def digits_work(subject: Subject) -> Observations:
     """Long numbers that are split from the left: 1234567 into 123, 456, 7."""
     spans = yield from _split_work(subject, [_DIGITS])
     pieces = _pieces(_DIGITS, spans[0]) if spans else ()
     if len(pieces) < 2 or len(pieces[0]) < 2 or len(pieces[-1]) >= len(pieces[0]):
-        return []
-    return [
-        Observation(
-            f"Numbers are split from the left, into groups of {len(pieces[0])}: the places of digits in a group depend "
-            "on the length of the number.",
-            "If the model is to calculate, split single digits (qwen2), or from the right (cl100k_right).",
-            _DIGITS,
-            pieces,
-        )
-    ]
+        return
+    yield Observation(
+        f"Numbers are split from the left, into groups of {len(pieces[0])}: the places of digits in a group depend "
+        "on the length of the number.",
+        "If the model is to calculate, split single digits (qwen2), or from the right (cl100k_right).",
+        _DIGITS,
+        pieces,
+    )
 
 
 # --- Classes and roles of the configuration ---------------------------------------------------------------------------
 
 
-def class_changes_ids_work(subject: Subject) -> Work[list[Observation]]:
-    """A class of transformers that encodes otherwise than the file says, with a text that shows it."""
-    return (yield from _class_work(subject, True))
-
-
-def class_work(subject: Subject) -> Work[list[Observation]]:
-    """A class of transformers that would, though no text that is tried gets other ids."""
-    return (yield from _class_work(subject, False))
-
-
-def _class_work(subject: Subject, changes_ids: bool) -> Work[list[Observation]]:
-    yield Progress("checking")
+def class_work(subject: Subject, changes_ids: bool) -> Observations:
+    """A class of transformers that encodes otherwise than the file says, with a text that shows it or without one."""
     read = subject.files.json
     if read is None:
-        return []
+        return
     config, model = subject.files.of(CONFIG), subject.files.of(MODEL)
     named = config.get("tokenizer_class")
     name = class_of(named if isinstance(named, str) else None, model, config.get("auto_map") is not None)
     own = library_class(name)
     if own is None or own.splits is None or not read.byte_level:
-        return []
+        return
     space = config.get("add_prefix_space") is True
     texts = [*_TRIED_FOR_CLASS, *subject.lines]
     changed = yield from _other_ids_work(subject, own, space, texts)
     if bool(changed) != changes_ids:
-        return []
+        return
     spans = yield from _split_work(subject, _TRIED_FOR_CLASS)
     by_class = splitter(own.splits)
     theirs = [tuple(piece.decode() for piece in by_class.split(text)) for text in _TRIED_FOR_CLASS]
@@ -290,7 +262,7 @@ def _class_work(subject: Subject, changes_ids: bool) -> Work[list[Observation]]:
     differing = next((text for text, a, b in zip(_TRIED_FOR_CLASS, ours, theirs, strict=False) if a != b), "")
     nfc = any(part.get("type") == "NFC" for part in parts_in(read.settings.get("normalizer")))
     if not (changed or differing or own.nfc != nfc):
-        return []
+        return
     replaced = f"the pattern {own.splits}{' and the normalizer NFC' * own.nfc}"
     sets = f"{'a' if space else 'no'} space before a text, and no ignore_merges"
     known = [text for text in changed if text in _TRIED_FOR_CLASS] or changed
@@ -298,15 +270,13 @@ def _class_work(subject: Subject, changes_ids: bool) -> Work[list[Observation]]:
     does = "gets other ids" if changed else "is split otherwise, though no text that was tried gets other ids"
     shows = f", so {shown(example)} {does}" if example else ", which the file does not have"
     where = CONFIG if isinstance(named, str) else MODEL
-    return [
-        Observation(
-            f"{where} names the class {name}: transformers replaces the pattern, the normalizer and the settings of "
-            f"the file by {replaced}, {sets}{shows}. Other programs follow the file.",
-            'Name "PreTrainedTokenizerFast" as the class, which takes the file whole.',
-            example,
-            tuple(piece.decode() for piece in by_class.split(example)) if example else (),
-        )
-    ]
+    yield Observation(
+        f"{where} names the class {name}: transformers replaces the pattern, the normalizer and the settings of "
+        f"the file by {replaced}, {sets}{shows}. Other programs follow the file.",
+        'Name "PreTrainedTokenizerFast" as the class, which takes the file whole.',
+        example,
+        tuple(piece.decode() for piece in by_class.split(example)) if example else (),
+    )
 
 
 def _other_ids_work(subject: Subject, own: LibraryClass, space: bool, texts: Sequence[str]) -> Work[list[str]]:
@@ -338,15 +308,13 @@ def _other_ids_work(subject: Subject, own: LibraryClass, space: bool, texts: Seq
     return [text for text, a, b in encoded if a is not None and b is not None and not np.array_equal(a, b)]
 
 
-def ordinary_role_work(subject: Subject) -> Work[list[Observation]]:
+def ordinary_role_work(subject: Subject) -> Observations:
     """A key `..._token` whose text is an ordinary token, which becomes special."""
     read = subject.files.json
-    yield Progress("checking")
     if read is None:
-        return []
+        return
     known = {token.content for token in read.added} | subject.files.listed().keys()
     made = frozenset(read.merges[:, 2].tolist())
-    found: list[Observation] = []
     for name in (CONFIG, MAP):
         if name == MAP and subject.files.decoder() is not None:
             continue  # it is not read
@@ -357,25 +325,22 @@ def ordinary_role_work(subject: Subject) -> Work[list[Observation]]:
                 known.add(token)
                 value = subject.files.of(name).get(role)
                 key = role if text_of(value) else role.rpartition(" ")[0] or role
-                found.append(
-                    Observation(
-                        f"{name}: {key} is {shown(token)}, an ordinary token (id {read.vocabulary[token]:,}): "
-                        "transformers makes it special, finds it in any text, and gives other ids.",
-                        f"Remove the key, or name a token that texts do not have, such as {shown('<|' + key + '|>')}.",
-                        f"a{token}b",
-                        ("a", token, "b"),
-                    )
+                yield Observation(
+                    f"{name}: {key} is {shown(token)}, an ordinary token (id {read.vocabulary[token]:,}): "
+                    "transformers makes it special, finds it in any text, and gives other ids.",
+                    f"Remove the key, or name a token that texts do not have, such as {shown('<|' + key + '|>')}.",
+                    f"a{token}b",
+                    ("a", token, "b"),
                 )
-    return found
 
 
 RULES = (
     LintRule("pattern-is-literal", "error", "patterns", literal_work),
     LintRule("pattern-never-matches", "error", "patterns", never_matching_work),
     LintRule("role-of-ordinary-token", "error", "roles", ordinary_role_work),
-    LintRule("class-changes-ids", "danger", "the class", class_changes_ids_work),
+    LintRule("class-changes-ids", "danger", "the class", partial(class_work, changes_ids=True)),
     LintRule("pattern-is-not-given", "remark", "patterns", missing_work),
-    LintRule("class-splits-otherwise", "remark", "the class", class_work),
+    LintRule("class-splits-otherwise", "remark", "the class", partial(class_work, changes_ids=False)),
     LintRule("pattern-loses-text", "remark", "what splitting drops", losing_work),
     LintRule("pattern-cuts-marks", "remark", "combining marks", cutting_work),
     LintRule("digits-from-the-left", "remark", "numbers", digits_work),

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import first_few, several, shown
 from tokstudio.core.formats.common.beside import CONFIG
 from tokstudio.core.formats.gguf.reader import roles_without_token
 from tokstudio.core.formats.huggingface.parts import own_tokens, parts_in
-from tokstudio.core.lint.findings import LintRule, Observation
+from tokstudio.core.lint.findings import LintRule, Observation, Observations
 from tokstudio.core.lint.subject import MAP, NUMBER, Subject
 from tokstudio.core.model.file_settings import ROLES
 from tokstudio.core.text.byte_level import to_characters
@@ -35,8 +35,7 @@ _ROLE_NAMES = 4
 
 def _chosen(subject: Subject) -> list[str]:
     """The special tokens that are tried: those with a role, then a few of each group of like ones."""
-    tokenizer = subject.tokenizer
-    assert tokenizer is not None
+    tokenizer = subject.opened
     # What stands for anything unknown is made of any text, and what is not special is always found.
     unknown, ordinary = tokenizer.alphabet.unknown, tokenizer.preparation.ordinary
     seen, chosen = dict[str, int](), list[str]()
@@ -68,7 +67,7 @@ def _disguises(token: str) -> Iterator[tuple[str, str]]:
         yield unicodedata.normalize(form, token), f"in the form {form}"
 
 
-def from_other_text_work(subject: Subject) -> Work[list[Observation]]:
+def from_other_text_work(subject: Subject) -> Observations:
     """Special tokens that a normalizer makes of another text."""
     tokens = _chosen(subject)
     trials = [
@@ -84,18 +83,16 @@ def from_other_text_work(subject: Subject) -> Work[list[Observation]]:
         if ids is not None and np.any(ids == subject.specials[token]):
             made.setdefault(how, []).append(token)
             example = example if example[0] else (f"a {text} b", ("a", token, "b"))
-    return [
-        Observation(
+    for number, (how, of_how) in enumerate(made.items()):
+        yield Observation(
             f"{several(len(of_how), 'special token is', 'special tokens are')} also made of text {how}, through the "
             f"normalizer: {first_few(of_how, _NAMED)}.",
             'Set "normalized": false for special tokens, and remove such characters from text that users write.',
             *(example if number == 0 else ("", ())),
         )
-        for number, (how, of_how) in enumerate(made.items())
-    ]
 
 
-def from_merges_work(subject: Subject) -> Work[list[Observation]]:
+def from_merges_work(subject: Subject) -> Observations:
     """Special tokens that come out of the model itself, though they are not looked for in the text."""
     tokens = _chosen(subject)
     encoded = yield from subject.encode_work(tokens, False)
@@ -105,37 +102,32 @@ def from_merges_work(subject: Subject) -> Work[list[Observation]]:
         if ids is not None and np.any(ids == subject.specials[token])
     ]
     if not made:
-        return []
+        return
     what = several(len(made), "special token is", "special tokens are")
-    return [
-        Observation(
-            f"{what} made of their text even where special tokens are not to be recognised: {first_few(made, _NAMED)}.",
-            "Remove the texts of special tokens from what users write: no setting of the library keeps them out.",
-            made[0],
-            (made[0],),
-        )
-    ]
+    yield Observation(
+        f"{what} made of their text even where special tokens are not to be recognised: {first_few(made, _NAMED)}.",
+        "Remove the texts of special tokens from what users write: no setting of the library keeps them out.",
+        made[0],
+        (made[0],),
+    )
 
 
-def same_text_work(subject: Subject) -> Work[list[Observation]]:
+def same_text_work(subject: Subject) -> Observations:
     """Special tokens that every file writes as it does an ordinary one, so that most formats hold one of both."""
     found = yield from _spelled_work(subject, True)
-    return [
-        Observation(
+    for token, other in found[:_NAMED]:
+        yield Observation(
             f"The special token {shown(token)} ({subject.specials[token]:,}) and the ordinary token {other:,} are one "
             "text, also as files write them: tokenizer.json and GGUF can hold one of both, tiktoken holds both, so "
             "that programs give different ids.",
             "Give the special token another text, or remove the ordinary token.",
             token,
         )
-        for token, other in found[:_NAMED]
-    ]
 
 
 def _spelled_work(subject: Subject, is_alike: bool) -> Work[list[tuple[str, int]]]:
     """Special tokens with the id of an ordinary token of the same text, which files write alike or otherwise."""
-    tokenizer = subject.tokenizer
-    assert tokenizer is not None
+    tokenizer = subject.opened
     # What a library reads may write spaces and bytes as other characters.
     of_library, of_bytes = tokenizer.library is not None, tokenizer.alphabet.base == "bytes"
     texts = {
@@ -151,7 +143,7 @@ def _spelled_work(subject: Subject, is_alike: bool) -> Work[list[tuple[str, int]
     return found
 
 
-def spelled_work(subject: Subject) -> Work[list[Observation]]:
+def spelled_work(subject: Subject) -> Observations:
     """Special tokens whose text is also that of an ordinary token, which files write otherwise.
 
     No error, although both are one text: files write the bytes of one and the characters of the other, and tokenizers,
@@ -159,45 +151,38 @@ def spelled_work(subject: Subject) -> Work[list[Observation]]:
     """
     found = yield from _spelled_work(subject, False)
     if not found:
-        return []
+        return
     token, other = found[0]
-    return [
-        Observation(
-            f"{several(len(found), 'special token has', 'special tokens have')} the text of an ordinary token too: "
-            f"{first_few([token for token, _ in found], _NAMED)}. Where special tokens are not recognised, text "
-            "becomes the ordinary one, and decoding shows no difference.",
-            "Give the special token another text, or remove the ordinary token.",
-            token,
-            (f"{token} ({subject.specials[token]:,})", f"{token} ({other:,})"),
-        )
-    ]
+    yield Observation(
+        f"{several(len(found), 'special token has', 'special tokens have')} the text of an ordinary token too: "
+        f"{first_few([token for token, _ in found], _NAMED)}. Where special tokens are not recognised, text "
+        "becomes the ordinary one, and decoding shows no difference.",
+        "Give the special token another text, or remove the ordinary token.",
+        token,
+        (f"{token} ({subject.specials[token]:,})", f"{token} ({other:,})"),
+    )
 
 
-def split_work(subject: Subject) -> Work[list[Observation]]:
+def split_work(subject: Subject) -> Observations:
     """A configuration by which special tokens in a text are text."""
-    yield Progress("checking")
-    tokenizer = subject.tokenizer
-    assert tokenizer is not None
+    tokenizer = subject.opened
     special = subject.specials.keys() - tokenizer.preparation.ordinary
     if subject.files.of(CONFIG).get("split_special_tokens") is not True or not special:
-        return []
+        return
     token = min(special, key=subject.specials.__getitem__)
     [ids] = yield from subject.encode_work([token], False)
-    return [
-        Observation(
-            f'{CONFIG} says "split_special_tokens": transformers takes special tokens in a text, such as '
-            f"{shown(token)}, also those of a chat template, for text, and other programs find them.",
-            "Remove the key, and pass split_special_tokens=True where a text of users is encoded.",
-            token,
-            () if ids is None else tuple(map(subject.text_of, ids.tolist())),
-        )
-    ]
+    yield Observation(
+        f'{CONFIG} says "split_special_tokens": transformers takes special tokens in a text, such as '
+        f"{shown(token)}, also those of a chat template, for text, and other programs find them.",
+        "Remove the key, and pass split_special_tokens=True where a text of users is encoded.",
+        token,
+        () if ids is None else tuple(map(subject.text_of, ids.tolist())),
+    )
 
 
-def looks_work(subject: Subject) -> Work[list[Observation]]:
+def looks_work(subject: Subject) -> Observations:
     """Tokens that look special, and are none."""
-    tokenizer = subject.tokenizer
-    assert tokenizer is not None
+    tokenizer = subject.opened
     added, looks = tokenizer.preparation.ordinary, list[str]()
     special = frozenset(number for token, number in tokenizer.special_tokens.items() if token not in added)
     for number, raw in (yield from subject.tokens_work()).items():
@@ -208,7 +193,6 @@ def looks_work(subject: Subject) -> Work[list[Observation]]:
                 looks.append(raw.decode("utf-8", "replace"))
     if subject.files.json is not None:
         added = frozenset(token.content for token in subject.files.json.added if not token.special)
-    found: list[Observation] = []
     for some, why, advice in (
         (
             [token for token in looks if token not in added],
@@ -225,53 +209,44 @@ def looks_work(subject: Subject) -> Work[list[Observation]]:
         if some:
             one = several(len(some), "token looks", "tokens look")
             each = "it is" if len(some) == 1 else "each is"
-            found.append(
-                Observation(f"{one} special, but {each} {why}: {first_few(some, _NAMED)}.", advice, some[0], (some[0],))
+            yield Observation(
+                f"{one} special, but {each} {why}: {first_few(some, _NAMED)}.", advice, some[0], (some[0],)
             )
-    return found
 
 
 # --- Roles and flags --------------------------------------------------------------------------------------------------
 
 
-def missing_role_work(subject: Subject) -> Work[list[Observation]]:
+def missing_role_work(subject: Subject) -> Observations:
     """Roles whose token no file has, and tokens that a post-processor adds with the id of another."""
     files, read = subject.files, subject.files.json
-    yield Progress("checking")
     if files.gguf is not None:
-        return [
-            Observation(f"{key} {what}.", "Give a special token the role, and write the file again.", key)
-            for key, what in roles_without_token(files.gguf)
-        ]
+        for key, what in roles_without_token(files.gguf):
+            yield Observation(f"{key} {what}.", "Give a special token the role, and write the file again.", key)
+        return
     if read is not None:
         own, _ = own_tokens(subject.name, read.added, read.vocabulary)
         known = {**read.vocabulary, **{token.content: token.id for token in own}}
     elif subject.tokenizer is not None:
         known = dict(subject.specials)
     else:
-        return []
+        return
     there = known.keys() | files.listed().keys()
     missing: dict[str, list[str]] = {}
     # Beside this key, transformers reads no map.
     for name in (CONFIG, MAP) if files.decoder() is None else (CONFIG,):
         for role, token in files.roles(name).items() if read is not None or name in files.objects else ():
             # Without a tokenizer.json, the tokens that files name are added.
-            if token not in there and (read is not None or not _is_in(subject, token)):
+            if token not in there and (read is not None or not subject.opened.tokens.spelling(token.encode())):
                 missing.setdefault(token, []).append(f"{name}: {role}")
-    found = [
-        Observation(
+    for token, roles in missing.items():
+        yield Observation(
             f"{first_few(roles, _ROLE_NAMES, str)} is {shown(token)}, which is not in the vocabulary: transformers "
             "adds it with a new id, for which the model has no row.",
             "Name a token that is there, or add this one to the tokenizer and enlarge the model's embedding.",
             token,
         )
-        for token, roles in missing.items()
-    ]
-    return [*found, *_post_processor(known, read.settings.get("post_processor") if read else None)]
-
-
-def _is_in(subject: Subject, token: str) -> bool:
-    return subject.tokenizer is not None and bool(subject.tokenizer.tokens.spelling(token.encode()))
+    yield from _post_processor(known, read.settings.get("post_processor") if read else None)
 
 
 def _post_processor(known: dict[str, int], value: object) -> Iterator[Observation]:
@@ -295,38 +270,30 @@ def _post_processor(known: dict[str, int], value: object) -> Iterator[Observatio
             )
 
 
-def flags_work(subject: Subject) -> Work[list[Observation]]:
+def flags_work(subject: Subject) -> Observations:
     """Special tokens that take the white space beside them, or are found only as whole words."""
-    yield Progress("checking")
-    tokenizer = subject.tokenizer
-    assert tokenizer is not None
+    tokenizer = subject.opened
     preparation = tokenizer.preparation
     takes, words = set[str](preparation.strips_left | preparation.strips_right), set[str](preparation.words)
     if subject.files.json is not None:
         takes |= {token.content for token in subject.files.json.added if token.strips_left or token.strips_right}
         words |= {token.content for token in subject.files.json.added if token.is_word}
-    found: list[Observation] = []
     if takes:
         one = several(len(takes), "added token takes", "added tokens take")
         tokens = sorted(takes)
-        found.append(
-            Observation(
-                f"{one} the white space beside it: {first_few(tokens, _NAMED)}. Decoding does not restore it.",
-                'Set "lstrip" and "rstrip" to false, unless the model was trained so.',
-                f"a {tokens[0]} b",
-            )
+        yield Observation(
+            f"{one} the white space beside it: {first_few(tokens, _NAMED)}. Decoding does not restore it.",
+            'Set "lstrip" and "rstrip" to false, unless the model was trained so.',
+            f"a {tokens[0]} b",
         )
     if words:
         one = several(len(words), "added token is", "added tokens are")
         tokens = sorted(words)
-        found.append(
-            Observation(
-                f"{one} found only as a whole word: {first_few(tokens, _NAMED)}. Beside a letter it is plain text.",
-                'Set "single_word" to false, unless that is meant.',
-                f"a{tokens[0]}b",
-            )
+        yield Observation(
+            f"{one} found only as a whole word: {first_few(tokens, _NAMED)}. Beside a letter it is plain text.",
+            'Set "single_word" to false, unless that is meant.',
+            f"a{tokens[0]}b",
         )
-    return found
 
 
 RULES: Sequence[LintRule] = (

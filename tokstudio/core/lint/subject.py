@@ -171,6 +171,12 @@ class Subject:
     _pieces: Tokenizer | FormatError | None = None
 
     @property
+    def opened(self) -> Tokenizer:
+        """The tokenizer, for rules that need it."""
+        assert self.tokenizer is not None
+        return self.tokenizer
+
+    @property
     def specials(self) -> Mapping[str, int]:
         """The special tokens by text."""
         return {} if self.tokenizer is None else self.tokenizer.special_tokens
@@ -249,8 +255,7 @@ class Subject:
 
     def encode_work(self, texts: Sequence[str], specials: bool) -> Work[list[NDArray[np.uint32] | None]]:
         """The ids of each text, with special tokens recognised or not; None for one that cannot be encoded."""
-        tokenizer = self.tokenizer
-        assert tokenizer is not None
+        tokenizer = self.opened
         allowed = "all" if specials else ()
         if isinstance(tokenizer, LibraryTokenizer):
             try:

@@ -16,7 +16,7 @@ from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several, shown
-from tokstudio.core.lint.findings import LintRule, Observation
+from tokstudio.core.lint.findings import LintRule, Observation, Observations
 from tokstudio.core.lint.subject import Subject
 from tokstudio.core.text.utf8 import is_utf8
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
@@ -64,10 +64,9 @@ def _decode_work(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> Work[str]:
     return (yield from tokenizer.decode_bytes_work(ids.tolist())).decode("utf-8", "replace")
 
 
-def decoding_work(subject: Subject) -> Work[list[Observation]]:
+def decoding_work(subject: Subject) -> Observations:
     """Lines that decoding does not restore, by cause."""
-    tokenizer = subject.tokenizer
-    assert tokenizer is not None
+    tokenizer = subject.opened
     lines = subject.lines
     if isinstance(tokenizer, LibraryTokenizer):
         lines = lines[:: max(1, -(-len(lines) // _DECODED))]
@@ -85,16 +84,14 @@ def decoding_work(subject: Subject) -> Work[list[Observation]]:
         if tried % 50 == 0:
             yield Progress("decoding", tried, len(lines))
     if not causes:
-        return []
+        return
     named = ", ".join(f"{cause} ({count:,})" for cause, count in causes.most_common())
-    return [
-        Observation(
-            f"Decoding does not restore {causes.total():,} of {several(tried, 'line')}: what is lost or changed is "
-            f"{named}.",
-            "Nothing, if the model only reads; for one that writes, do without the normalizer, or train on such text.",
-            example,
-        )
-    ]
+    yield Observation(
+        f"Decoding does not restore {causes.total():,} of {several(tried, 'line')}: what is lost or changed is "
+        f"{named}.",
+        "Nothing, if the model only reads; for one that writes, do without the normalizer, or train on such text.",
+        example,
+    )
 
 
 def _difference(text: str, back: str) -> str:
@@ -108,12 +105,11 @@ def _difference(text: str, back: str) -> str:
 # --- Pairs ------------------------------------------------------------------------------------------------------------
 
 
-def pairs_work(subject: Subject) -> Work[list[Observation]]:
+def pairs_work(subject: Subject) -> Observations:
     """The share of neighbouring tokens of the texts that encoding their text alone does not give."""
-    tokenizer = subject.tokenizer
-    assert tokenizer is not None
+    tokenizer = subject.opened
     if tokenizer.removals is not None or not (yield from _begins_bare_work(subject, tokenizer)):
-        return []
+        return
     special = frozenset([*tokenizer.special_tokens.values(), tokenizer.alphabet.unknown])
     encoded = yield from subject.encode_work(subject.lines, False)
     counts = Counter(
@@ -126,23 +122,21 @@ def pairs_work(subject: Subject) -> Work[list[Observation]]:
             texts.append(raw)
             pairs.append(pair)
     if not pairs:
-        return []
+        return
     again = yield from _encoded_work(tokenizer, texts)
     other = [(pair, raw, ids) for pair, raw, ids in zip(pairs, texts, again, strict=True) if ids != [*pair]]
     if not other:
-        return []
+        return
     share = sum(counts[pair] for pair, _, _ in other) / sum(counts[pair] for pair in pairs)
     pair, raw, ids = other[0]
     pieces = tuple(subject.text_of(token) for token in ids)
-    return [
-        Observation(
-            f"{percent_text(share, 2)} of the neighbouring tokens of a text are not what encoding their text alone "
-            "gives: encode(decode(ids)) of a part can differ from the part.",
-            "Nothing for whole texts; do not cut ids into parts that are decoded and encoded again.",
-            raw.decode(),
-            pieces,
-        )
-    ]
+    yield Observation(
+        f"{percent_text(share, 2)} of the neighbouring tokens of a text are not what encoding their text alone "
+        "gives: encode(decode(ids)) of a part can differ from the part.",
+        "Nothing for whole texts; do not cut ids into parts that are decoded and encoded again.",
+        raw.decode(),
+        pieces,
+    )
 
 
 def _begins_bare_work(subject: Subject, tokenizer: Tokenizer) -> Work[bool]:
