@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
-import regex
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer, WordTokenizer
 from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder, document_groups
@@ -21,9 +20,11 @@ from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.core.pretokenization.custom_regex import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from regex import Match
 
 PIECE = 1 << 16  # characters to change at once
 ERROR_EVERY = 10  # words of four letters or more
@@ -31,10 +32,11 @@ _ERROR_LETTERS = 4
 
 # Where a text can be cut so that each change is that of the whole: no rule looks over a line end or from letter to
 # letter over one space.
-_CUT = regex.compile(r"(?<=\n)|(?<=\p{L})(?= \p{L})")
-_LETTERS = regex.compile(r"\p{L}[\p{L}\p{M}]*")
-_WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*")
-_SPACES_AT_MARKS = regex.compile(r" +(?=\p{P})|(?<=\p{P}) +")
+_CUT = r"(?<=\n)|(?<=\p{L})(?= \p{L})"
+_LETTERS = r"\p{L}[\p{L}\p{M}]*"
+_WORD = r"\p{L}[\p{L}\p{M}'’]*"
+_SPACES_AT_MARKS = r" +(?=\p{P})|(?<=\p{P}) +"
+_SHARED_MARK = r"(?V1)[\p{Mn}&&\p{Script=Inherited}]"
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 Change = Callable[[str], str]
@@ -72,7 +74,7 @@ class _WithoutMarks(dict[int, str]):
 
 def _is_mark(character: str) -> bool:
     # The voicing marks of Kana are shared as well, but make another syllable.
-    return character not in "\u3099\u309a" and bool(regex.match(r"[\p{Mn}&&\p{Script=Inherited}]", character, regex.V1))
+    return character not in "\u3099\u309a" and bool(compiled(_SHARED_MARK).match(character))
 
 
 class TypingErrors:
@@ -88,9 +90,9 @@ class TypingErrors:
 
     def __call__(self, text: str) -> str:
         """The next piece of a document, with errors."""
-        return _LETTERS.sub(self._changed, text)
+        return compiled(_LETTERS).sub(self._changed, text)
 
-    def _changed(self, match: regex.Match[str]) -> str:
+    def _changed(self, match: Match[str]) -> str:
         word = match.group()
         if len(word) < _ERROR_LETTERS:
             return word
@@ -126,7 +128,7 @@ _BOLD = (
 
 
 def _capitalised(text: str) -> str:
-    return _WORD.sub(lambda match: match.group().capitalize(), text)
+    return compiled(_WORD).sub(lambda match: match.group().capitalize(), text)
 
 
 #: What makes each change, by the name of its figure: of a document from its beginning, piece by piece.
@@ -136,7 +138,7 @@ CHANGES: dict[str, Callable[[], Change]] = {
     "title_case": lambda: _capitalised,
     "no_diacritics": lambda: partial(_translated, _without_marks()),
     "doubled_spaces": lambda: lambda text: text.replace(" ", "  "),
-    "no_spaces_at_marks": lambda: partial(_SPACES_AT_MARKS.sub, ""),
+    "no_spaces_at_marks": lambda: partial(compiled(_SPACES_AT_MARKS).sub, ""),
     "styled_letters": lambda: partial(_translated, _BOLD),
     "typing_errors": TypingErrors,
 }
@@ -197,7 +199,7 @@ def _changed_work(change: Change, document: bytes) -> Work[list[bytes]]:
 def _pieces(text: str) -> Iterator[str]:
     at = 0
     while at < len(text):
-        cut = _CUT.search(text, at + PIECE) if at + PIECE < len(text) else None
+        cut = compiled(_CUT).search(text, at + PIECE) if at + PIECE < len(text) else None
         stop = cut.start() if cut else len(text)
         yield text[at:stop]
         at = stop

@@ -11,7 +11,7 @@ import codecs
 import re
 import warnings
 from collections.abc import Generator
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
@@ -246,6 +246,14 @@ def compile_expression(pattern: str, flags: int = 0) -> Pattern[str]:
     if compiled.flags & regex.REVERSE:
         raise ConfigError("The pattern searches backwards: remove (?r).")
     return compiled
+
+
+@cache
+def compiled(pattern: str) -> Pattern[str]:
+    """An expression of our own, compiled when it is first used: the window opens without the library."""
+    import regex
+
+    return regex.compile(pattern)
 
 
 def _repeats_too_much(pattern: str) -> bool:

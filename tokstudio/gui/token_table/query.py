@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING
 
 import numpy as np
-import regex
 
 from tokstudio.core.analysis.token_index import small_letters
 from tokstudio.core.base.errors import ConfigError
@@ -16,6 +15,7 @@ from tokstudio.core.text.byte_level import BYTE_OF, to_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from regex import Pattern
 
 _BYTES = re.compile(
     r"\s*(?:0x(?:[0-9a-f]{2})+(?:\s+0x(?:[0-9a-f]{2})+)*|[0-9a-f]{2}(?:\s+[0-9a-f]{2})+)\s*", re.IGNORECASE
@@ -155,7 +155,7 @@ class FilterQuery(Query):
         is_expression = bool(rest) and (slashes or expression)
         super().__init__("" if is_expression else rest)
         self.text, self.lengths, self.is_expression = text, lengths, is_expression
-        self._compiled: regex.Pattern[str] | None = None
+        self._compiled: Pattern[str] | None = None
         if lengths is not None and lengths[0] > lengths[1]:
             self.error = (
                 f"No length is at least {lengths[0]:,} and at most {lengths[1]:,}: write the smaller number first."
@@ -185,6 +185,8 @@ class FilterQuery(Query):
             return None
 
     def _compile(self, pattern: str) -> None:
+        import regex
+
         try:
             self._compiled = compile_expression(pattern, regex.V1)
         except ConfigError as error:

@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-import regex
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QTextLayout, QTextLine, QTextOption
 
 from tokstudio.core.base.records import dataclass
+from tokstudio.core.pretokenization.custom_regex import compiled
 from tokstudio.gui.token_text.spelling import ENDS_ROW, PLAIN, SPECIAL, Kind, PieceTable, describe, standing
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ TICK = 3.0  # the least width of the tick of each token that shares a piece
 ROW_GAP = 5.0
 _KEPT_SHAPES = 20_000
 _LONGEST_TEXT = 20_000  # characters of one piece that are drawn
-_SPACE = regex.compile(r"\s")
+_SPACE = r"\s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Shape:
 
     def marks(self) -> Iterator[tuple[str, float]]:
         """Yields each white space character with its horizontal centre."""
-        if self.kind == "bytes" or _SPACE.search(self.text) is None:
+        if self.kind == "bytes" or compiled(_SPACE).search(self.text) is None:
             return
         line, position = self.layout.lineAt(0), 0
         for character in self.text:
@@ -327,7 +327,7 @@ def _option(mode: QTextOption.WrapMode) -> QTextOption:
 
 def _blank(text: str) -> str:
     # Unlike spaces, non-breaking spaces count in the width at the end of a line; marks are drawn over them.
-    return _SPACE.sub("\u00a0", text)
+    return compiled(_SPACE).sub("\u00a0", text)
 
 
 def _digits(numbers: NDArray[Any]) -> NDArray[np.int64]:

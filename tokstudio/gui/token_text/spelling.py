@@ -7,10 +7,10 @@ import unicodedata
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-import regex
 
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several_whole, whole_text
+from tokstudio.core.pretokenization.custom_regex import compiled
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.widgets.labels import isolated
@@ -32,11 +32,11 @@ PLAIN = 1  # flag: printable ASCII, tabs and newlines only, so that each byte is
 ENDS_ROW = 2  # flag: it contains a newline
 SPECIAL = 4  # flag: it is a special token, which shares its piece with no other
 
-_GRAPHEME = regex.compile(r"\X")
+_GRAPHEME = r"\X"
 # Without any of these, every border of characters is a border of graphemes (UAX 29, rules GB3 to GB13).
-_JOINING = regex.compile(r"[^\p{GCB=XX}\p{GCB=CN}\p{GCB=LF}\p{GCB=LV}\p{GCB=LVT}]")
-_CONTROL = regex.compile(r"[\p{Cc}--[\t\n\r\x85]]", regex.VERSION1)
-_INVISIBLE = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{Cf}]+")
+_JOINING = r"[^\p{GCB=XX}\p{GCB=CN}\p{GCB=LF}\p{GCB=LV}\p{GCB=LVT}]"
+_CONTROL = r"(?V1)[\p{Cc}--[\t\n\r\x85]]"
+_INVISIBLE = r"[\p{Default_Ignorable_Code_Point}\p{Cf}]+"
 
 _PLAIN = [0x09, 0x0A, *range(0x20, 0x7F)]
 
@@ -137,7 +137,7 @@ def describe(raw: bytes) -> tuple[str, Kind]:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         return hexadecimal(raw), "bytes"
-    if _CONTROL.search(text) or _INVISIBLE.fullmatch(text):
+    if compiled(_CONTROL).search(text) or compiled(_INVISIBLE).fullmatch(text):
         return hexadecimal(raw), "bytes"
     return text, "space" if text.isspace() else "text"
 
@@ -152,7 +152,7 @@ def beginning(text: str, most: int) -> str:
     if len(text) <= most or text.isascii():
         return text[:most]
     kept = 0
-    for grapheme in _GRAPHEME.finditer(text):
+    for grapheme in compiled(_GRAPHEME).finditer(text):
         if grapheme.end() > most:
             break
         kept = grapheme.end()
@@ -164,7 +164,7 @@ def ending(text: str, most: int) -> str:
     first = len(text) - most
     if first <= 0 or text.isascii():
         return text[max(first, 0) :]
-    starts = (grapheme.start() for grapheme in _GRAPHEME.finditer(text))
+    starts = (grapheme.start() for grapheme in compiled(_GRAPHEME).finditer(text))
     return text[next((start for start in starts if start >= first), first) :]
 
 
@@ -193,8 +193,8 @@ def grapheme_edges(chunk: bytes) -> NDArray[np.bool_] | None:
     escaped = (points >= 0xDC80) & (points <= 0xDCFF)
     sizes = 1 + ((points >= 0x80) & ~escaped) + ((points >= 0x800) & ~escaped) + (points >= 0x10000)
     edges = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    if _JOINING.search(text):
-        edges = edges[np.cumsum([0, *map(len, _GRAPHEME.findall(text))])]
+    if compiled(_JOINING).search(text):
+        edges = edges[np.cumsum([0, *map(len, compiled(_GRAPHEME).findall(text))])]
     result = np.zeros(len(chunk) + 1, dtype=bool)
     result[edges] = True
     return result

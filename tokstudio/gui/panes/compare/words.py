@@ -8,7 +8,6 @@ from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import regex
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QPlainTextEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
@@ -20,6 +19,7 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.counts import ids_of_each_work, in_running_text_work
 from tokstudio.core.comparison.texts import ComparedText, in_running_text
+from tokstudio.core.pretokenization.custom_regex import compiled
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.measuring.compared import ComparedColumn
@@ -225,7 +225,7 @@ _NARROWEST = 70  # pixels of the choice of a text, and of its caption
 _FONT = 13
 _PADDING = 6
 _KEPT_CELLS = 4_000
-_BETWEEN = regex.compile(r"[\s,;]+")
+_BETWEEN = r"[\s,;]+"
 
 
 @dataclass(frozen=True, eq=False)
@@ -404,7 +404,7 @@ def _words_work(asked: _Asked) -> Work[tuple[CutWords, str]]:
     yield from prepare_work()
     if asked.text is not None:
         return (yield from cut_words_work(asked.columns, asked.text.word_types.most_common(FREQUENT))), ""
-    words = list(dict.fromkeys(filter(None, _BETWEEN.split(asked.own))))
+    words = list(dict.fromkeys(filter(None, compiled(_BETWEEN).split(asked.own))))
     fitting = [word for word in words if len(word) <= LONGEST_WORD]
     left_out: list[str] = []
     if len(fitting) < len(words):

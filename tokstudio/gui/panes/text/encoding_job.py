@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import regex
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
+from tokstudio.core.pretokenization.custom_regex import compiled
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.text.byte_level import CHARACTER_OF
 from tokstudio.core.text.utf8 import to_utf8
@@ -69,7 +69,7 @@ LONGEST = 50_000_000
 _CHARACTERS = 1 << 18
 _IDS = 1 << 12  # joined in half a millisecond, in which no other thread runs
 _NAMED = 5
-_ITEM = regex.compile(r"[^\s,;\[\]]+")
+_ITEM = r"[^\s,;\[\]]+"
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False)
     unknown: dict[str, None] = {}
     wrong: dict[str, None] = {}
     tokens = tokenizer.tokens
-    for number, match in enumerate(_ITEM.finditer(written)):
+    for number, match in enumerate(compiled(_ITEM).finditer(written)):
         item = match.group()
         token = _whole_number(item)
         if token is None:
