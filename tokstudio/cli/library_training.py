@@ -31,11 +31,7 @@ def train_by_library(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def train_by_library_on(
-    config: LibraryConfig,
-    read: CommandTexts,
-    arguments: argparse.Namespace,
-    console: Console,
-    keep: Keep | None = None,
+    config: LibraryConfig, read: CommandTexts, arguments: argparse.Namespace, console: Console, keep: Keep | None = None
 ) -> TrainingOutcome:
     """Trains on texts, exports, and measures."""
     exports: Exports = arguments.export

@@ -471,10 +471,7 @@ class _Running:
         self.console.finish(comparison.words_work())
         page = self.console.finish(
             report_work(
-                comparison,
-                written_at=datetime.now().astimezone(),
-                experiment=self.experiment.shown_text,
-                remark=remark,
+                comparison, written_at=datetime.now().astimezone(), experiment=self.experiment.shown_text, remark=remark
             )
         )
         self.console.finish(write_files({csv: [comparison.to_csv().encode()], html: [page.encode()]}))

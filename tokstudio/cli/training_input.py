@@ -9,14 +9,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from tokstudio.cli.process.terminal import Console
-from tokstudio.cli.reading import (
-    CommandTexts,
-    TextsToRead,
-    files_at_hand,
-    read_corpus,
-    texts_of,
-    without_left_out,
-)
+from tokstudio.cli.reading import CommandTexts, TextsToRead, files_at_hand, read_corpus, texts_of, without_left_out
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.corpus import Corpus

@@ -50,11 +50,7 @@ def open_window(arguments: argparse.Namespace) -> int:
     from tokstudio.gui.app.app import run
 
     return run(
-        arguments.files,
-        demo=arguments.demo,
-        screenshot=arguments.screenshot,
-        log_file=arguments.log_file,
-        claim=claim,
+        arguments.files, demo=arguments.demo, screenshot=arguments.screenshot, log_file=arguments.log_file, claim=claim
     )
 
 

@@ -22,16 +22,7 @@ from tokstudio.core.base.private_folders import check_space
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.subprocesses import end_with_parent, start_process
 from tokstudio.core.kernels import cache
-from tokstudio.core.kernels.cache import (
-    FOLDER,
-    OWN_ONLY,
-    ROOM,
-    list_all,
-    note_problem,
-    places,
-    problem,
-    remove_older,
-)
+from tokstudio.core.kernels.cache import FOLDER, OWN_ONLY, ROOM, list_all, note_problem, places, problem, remove_older
 
 COMMON = "common"
 #: The compiled loops of what every training needs, and of all parts.

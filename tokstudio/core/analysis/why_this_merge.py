@@ -251,12 +251,7 @@ def count_at_end_work(corpus: Corpus, run: Run, left: int, right: int) -> Work[i
 
 
 def _among_work(
-    engine: Merger,
-    run: Run,
-    own: int,
-    runners_up: int,
-    order: NDArray[np.int32],
-    tokens: Sequence[bytes | None],
+    engine: Merger, run: Run, own: int, runners_up: int, order: NDArray[np.int32], tokens: Sequence[bytes | None]
 ) -> Work[WhyMerge]:
     """A merge of a run, counted from 1, that is the engine's next, among the other pairs."""
     count = int(run.counts[own - 1])

@@ -11,11 +11,7 @@ from typing import Any
 
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text, several, shown
-from tokstudio.core.comparison.engine_causes import (
-    Cause,
-    causes_text,
-    counted,
-)
+from tokstudio.core.comparison.engine_causes import Cause, causes_text, counted
 from tokstudio.core.comparison.table import aligned
 from tokstudio.version import __version__
 

@@ -29,14 +29,7 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.subprocesses import is_bundle
 from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.comparison.alignment import line_units_work
-from tokstudio.core.comparison.engine_causes import (
-    NOT_EXPLAINED,
-    Cause,
-    Ids,
-    causes_work,
-    counted,
-    encode_lines_work,
-)
+from tokstudio.core.comparison.engine_causes import NOT_EXPLAINED, Cause, Ids, causes_work, counted, encode_lines_work
 from tokstudio.core.comparison.engine_table import DifferentLine, EngineCell, EngineColumn, EngineRow, EngineTable
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.common.beside import usual_name

@@ -225,17 +225,7 @@ class Seen:
         while True:
             keys, owners = self._tables
             at, self._used = find_repeated(
-                hashes,
-                at,
-                self._part,
-                self._parts,
-                keys,
-                self._used,
-                documents,
-                sizes,
-                owners,
-                self._sums,
-                marks,
+                hashes, at, self._part, self._parts, keys, self._used, documents, sizes, owners, self._sums, marks
             )
             if at == len(hashes):
                 return marks

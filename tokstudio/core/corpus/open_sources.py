@@ -19,14 +19,7 @@ from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.readers import folders, kinds
-from tokstudio.core.corpus.readers.archives import (
-    Member,
-    Skipped,
-    member_name,
-    tar_members,
-    until_cut,
-    zip_members,
-)
+from tokstudio.core.corpus.readers.archives import Member, Skipped, member_name, tar_members, until_cut, zip_members
 from tokstudio.core.corpus.readers.collect import Collector, DividedPart, PassOn, first_bytes
 from tokstudio.core.corpus.readers.compression import refuse_bomb
 from tokstudio.core.corpus.readers.contents import Contents, Reading

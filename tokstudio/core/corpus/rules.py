@@ -18,16 +18,7 @@ from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, shown
-from tokstudio.core.corpus.marks import (
-    LINES,
-    PIECE,
-    Gone,
-    GrowingMarks,
-    Marked,
-    Seen,
-    TooManyHashesError,
-    lines_of,
-)
+from tokstudio.core.corpus.marks import LINES, PIECE, Gone, GrowingMarks, Marked, Seen, TooManyHashesError, lines_of
 from tokstudio.core.corpus.near_duplicates import near_duplicates_work
 from tokstudio.core.corpus.source import Source, WithSources, groups
 from tokstudio.core.text.languages import SCRIPTS, script_numbers

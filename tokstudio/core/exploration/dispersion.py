@@ -152,9 +152,7 @@ def _expected_work(
     return expected[inverse]
 
 
-def _different_work(
-    sizes: NDArray[np.int32] | NDArray[np.int64],
-) -> Work[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _different_work(sizes: NDArray[np.int32] | NDArray[np.int64]) -> Work[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """int64, the different sizes above 0, descending; int64, how many there are of each."""
     small, large = np.zeros(_SMALL, np.int64), list["NDArray[np.int64]"]()
     for first in range(0, len(sizes), _SIZES):

@@ -164,12 +164,7 @@ def word_items_work(corpus: Corpus, tokenizer: AnyTokenizer | None) -> Work[Item
 
 
 def _take_work(
-    data: NDArray[np.uint8],
-    pieces: Pieces,
-    split: Splitter,
-    table: WordTable,
-    special_numbers: list[int],
-    row: _Row,
+    data: NDArray[np.uint8], pieces: Pieces, split: Splitter, table: WordTable, special_numbers: list[int], row: _Row
 ) -> Work[NDArray[np.int64]]:
     """Adds the pre-tokens of pieces of text, and the special tokens after them; int64 [pieces], how many of each."""
     amounts = np.zeros(len(pieces.starts), np.int64)

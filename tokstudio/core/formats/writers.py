@@ -46,10 +46,7 @@ def near_form(tokenizer: Tokenizer) -> Tokenizer | None:
     pattern = "|".join([f"(?:{'|'.join(alternatives[:amount])})+", *alternatives[amount:]])
     order = np.argsort(supermerges, kind="stable")
     return tokenizer.changed(
-        merges=tokenizer.merges[order],
-        merge_results=tokenizer.merge_results[order],
-        pattern=pattern,
-        supermerges=None,
+        merges=tokenizer.merges[order], merge_results=tokenizer.merge_results[order], pattern=pattern, supermerges=None
     )
 
 

@@ -43,10 +43,7 @@ def lint(tokenizer: Tokenizer | AnyPath, texts: Texts = None, pattern: str | Non
 
 
 def lint_work(
-    tokenizer: Tokenizer | AnyPath,
-    texts: Texts = None,
-    pattern: str | None = None,
-    name: str = "",
+    tokenizer: Tokenizer | AnyPath, texts: Texts = None, pattern: str | None = None, name: str = ""
 ) -> Work[list[LintFinding]]:
     """Does the same as `lint` in bounded pieces; `name` is the tokenizer's in messages."""
     subject = yield from subject_work(tokenizer, texts, pattern, name)

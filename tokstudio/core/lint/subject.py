@@ -301,10 +301,7 @@ Texts = Mapping[str, Text] | Sequence[Text] | None
 
 
 def subject_work(
-    tokenizer: Tokenizer | AnyPath,
-    texts: Texts = None,
-    pattern: str | None = None,
-    name: str = "",
+    tokenizer: Tokenizer | AnyPath, texts: Texts = None, pattern: str | None = None, name: str = ""
 ) -> Work[Subject]:
     """Reads the files of a tokenizer, and opens it; see `lint.lint` for the arguments.
 

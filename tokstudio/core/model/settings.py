@@ -37,10 +37,7 @@ Named = tuple[str, str]
 _OF_LIBRARIES: Mapping[str, Named] = {
     "unigram": ("Unigram", "The likeliest pieces (Kudo, 2018). The tokenizers library trains."),
     "wordpiece": ("WordPiece", "As for BERT (Devlin et al., 2019). The tokenizers library trains."),
-    "sentencepiece-bpe": (
-        "SentencePiece BPE",
-        "As for Llama 2 (Kudo and Richardson, 2018). SentencePiece trains.",
-    ),
+    "sentencepiece-bpe": ("SentencePiece BPE", "As for Llama 2 (Kudo and Richardson, 2018). SentencePiece trains."),
     "sentencepiece-unigram": ("SentencePiece Unigram", "As for T5 (Kudo, 2018). SentencePiece trains."),
 }
 

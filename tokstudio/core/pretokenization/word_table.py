@@ -318,12 +318,7 @@ def sorted_work(parts: list[TablePart]) -> Work[Joined]:
 def _together(
     parts: list[TablePart],
 ) -> tuple[
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.uint8],
-    NDArray[np.int64],
+    NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]
 ]:
     """Words, sources, counts and places of all rows; and the words of all tables, with the start of each.
 

@@ -23,14 +23,7 @@ from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
 from tokstudio.core.model.columns import CHOSEN_BY, Columns
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.picky import LEFT_GONE, REPLACED, RESULT, problem_of_events, share_merged
-from tokstudio.core.model.run import (
-    NOTHING_LEFT,
-    REACHED_SIZE,
-    STOPPED,
-    Run,
-    TrainedOn,
-    special_ids,
-)
+from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, Run, TrainedOn, special_ids
 from tokstudio.core.project.database import LARGEST, Row, version_of
 from tokstudio.core.project.schema import missing_columns
 from tokstudio.core.project.whole_tokenizer import read_start, with_left_out, with_texts

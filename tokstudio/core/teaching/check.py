@@ -92,10 +92,7 @@ class CheckSettings:
     def config(self, size: int) -> TrainingConfig:
         """The right training; raises ConfigError where the settings are invalid."""
         return TrainingConfig(
-            vocabulary_size=size,
-            pattern=self.pattern,
-            special_tokens=self.special_tokens,
-            tie_break=self.tie_break,
+            vocabulary_size=size, pattern=self.pattern, special_tokens=self.special_tokens, tie_break=self.tie_break
         )
 
 

@@ -565,10 +565,7 @@ class Tokenizer:
         return len(raw) - len(raw.lstrip(b" ")), len(raw) - len(raw.rstrip(b" "))
 
     def encode_with_offsets(
-        self,
-        text: Text,
-        unit: Literal["characters", "bytes"] = "characters",
-        allowed_special: AllowedSpecial = (),
+        self, text: Text, unit: Literal["characters", "bytes"] = "characters", allowed_special: AllowedSpecial = ()
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The ids of a text, and where each token begins and ends in it.
 

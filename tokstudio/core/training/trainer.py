@@ -28,15 +28,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import mixture_of
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.run import (
-    NOTHING_LEFT,
-    REACHED_SIZE,
-    STOPPED,
-    MergeBatch,
-    Run,
-    TrainedOn,
-    max_merges,
-)
+from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, MergeBatch, Run, TrainedOn, max_merges
 from tokstudio.version import __version__
 
 if TYPE_CHECKING:

@@ -156,11 +156,7 @@ def prepare_corpus_work(
 
 
 def _lay_out_languages_work(
-    corpus: Corpus,
-    config: TrainingConfig,
-    threads: int | None,
-    counted: CountedText,
-    languages: Sequence[Language],
+    corpus: Corpus, config: TrainingConfig, threads: int | None, counted: CountedText, languages: Sequence[Language]
 ) -> Work[Layout]:
     """Lays out the text of each language, then the parallel texts."""
     texts, beside = sections_of(counted.weighted, corpus.multipliers), parallel_corpus(languages)

@@ -9,14 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.bpe.engine import PlainRoom
-from tokstudio.core.algorithms.common.engines import (
-    Allows,
-    ChosenMerges,
-    Merging,
-    Task,
-    allowed_beside,
-    no_merges,
-)
+from tokstudio.core.algorithms.common.engines import Allows, ChosenMerges, Merging, Task, allowed_beside, no_merges
 from tokstudio.core.algorithms.common.prepare_corpus import PreparedCorpus, prepare_corpus_work
 from tokstudio.core.algorithms.common.units import Units
 from tokstudio.core.base.progress import Progress, Work

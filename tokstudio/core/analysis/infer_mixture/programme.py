@@ -81,11 +81,7 @@ def solve_work(
 
 class _Programme:
     def __init__(
-        self,
-        records: PairRecords,
-        counted: NDArray[np.bool_],
-        totals: NDArray[np.float64],
-        scales: NDArray[np.float64],
+        self, records: PairRecords, counted: NDArray[np.bool_], totals: NDArray[np.float64], scales: NDArray[np.float64]
     ) -> None:
         import highspy
 

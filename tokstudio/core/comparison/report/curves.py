@@ -11,12 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.comparison.report.markup import (
-    CURVES,
-    Markup,
-    escaped,
-    tag,
-)
+from tokstudio.core.comparison.report.markup import CURVES, Markup, escaped, tag
 
 _WIDTH, _HEIGHT = 900, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 230, 16, 46

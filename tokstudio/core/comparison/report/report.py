@@ -273,13 +273,7 @@ def figures_section(shown: FigureTable) -> Markup:
         row(name, [*([tag("td", shown.units[text], class_="name")] if shown.units else []), *_cells(shown, text)])
         for text, name in enumerate(shown.texts)
     ]
-    foot = [
-        row(
-            below.name,
-            [*([""] if has_units else []), *_cells_below(shown, below)],
-        )
-        for below in shown.below
-    ]
+    foot = [row(below.name, [*([""] if has_units else []), *_cells_below(shown, below)]) for below in shown.below]
     parts.append(table(heading, rows, foot))
     source = f"Source: {figure.source}." if figure.source else ""
     note = " ".join(filter(None, (figure.said_better, *shown.notes, *shown.legend, source)))

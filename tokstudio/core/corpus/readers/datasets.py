@@ -26,13 +26,7 @@ from tokstudio.core.corpus.readers.contents import (
     columns_of_rows,
     suggested,
 )
-from tokstudio.core.corpus.readers.csv_rows import (
-    Dialect,
-    dialect_of,
-    read_table_work,
-    sample_of_table,
-    unclosed_quote,
-)
+from tokstudio.core.corpus.readers.csv_rows import Dialect, dialect_of, read_table_work, sample_of_table, unclosed_quote
 from tokstudio.core.corpus.readers.files import Budget, ContentFile, FileText, TextStore
 from tokstudio.core.corpus.readers.json_rows import (
     Plan,

@@ -276,11 +276,7 @@ class Beside:
             yield f"{CONFIG} lists the added tokens, so {' and '.join(others)}, which {verb} not read."
 
     def _notes(
-        self,
-        adding: Adding,
-        own: Sequence[AddedToken] | None,
-        vocabulary: Mapping[str, int],
-        roles: Mapping[str, str],
+        self, adding: Adding, own: Sequence[AddedToken] | None, vocabulary: Mapping[str, int], roles: Mapping[str, str]
     ) -> Iterator[str]:
         final = {(role, token) for role, token in roles.items()} | {(token, "") for token in adding.tokens}
         yield from self._ignored_notes(final)

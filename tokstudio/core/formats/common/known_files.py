@@ -130,13 +130,7 @@ RANKS: Mapping[tuple[str, ...], Known] = {
 NAMED: Mapping[str, tuple[str, Known]] = {
     "o200k_harmony": (
         "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-        Known(
-            "o200k",
-            {
-                **{token: number for number, token in sorted(_HARMONY.items())},
-                **_O200K.special_tokens,
-            },
-        ),
+        Known("o200k", {**{token: number for number, token in sorted(_HARMONY.items())}, **_O200K.special_tokens}),
     ),
     "p50k_edit": (
         "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",

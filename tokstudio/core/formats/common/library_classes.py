@@ -152,10 +152,7 @@ _MODELS: tuple[tuple[str, str], ...] = (
     ("Reformer", "reformer"),
     ("RemBert", "rembert"),
     ("RoFormer", "roformer"),
-    (
-        "Roberta",
-        "bart bridgetower clap data2vec-text ibert lilt longformer mra roberta roberta-prelayernorm",
-    ),
+    ("Roberta", "bart bridgetower clap data2vec-text ibert lilt longformer mra roberta roberta-prelayernorm"),
     ("SeamlessM4T", "seamless_m4t seamless_m4t_v2"),
     ("Siglip2", "siglip2"),
     ("Splinter", "splinter"),

@@ -199,10 +199,7 @@ class _Vocabulary:
         """What the file says besides its tokens; `adds` whether a token stands before and after every text."""
         roles, of_roles = self.roles() if self.texts else ({}, ())
         adds = adds or _ADDS.get(self.model, (False, False))
-        flags = {
-            "add_bos_token": self.flag(names.ADD_BOS, adds[0]),
-            "add_eos_token": self.flag(names.ADD_EOS, adds[1]),
-        }
+        flags = {"add_bos_token": self.flag(names.ADD_BOS, adds[0]), "add_eos_token": self.flag(names.ADD_EOS, adds[1])}
         return FileSettings(
             roles=roles,
             chat_templates=self.templates(),

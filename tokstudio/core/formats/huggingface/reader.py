@@ -34,10 +34,7 @@ if TYPE_CHECKING:
 
 _MOST_ADDED = 1 << 20
 _REPORTED = 1 << 14
-_CHANGING = {
-    "continuing_subword_prefix": "marks tokens inside a word",
-    "end_of_word_suffix": "marks the end of a word",
-}
+_CHANGING = {"continuing_subword_prefix": "marks tokens inside a word", "end_of_word_suffix": "marks the end of a word"}
 _CHANGING_CHARACTERS = {
     "fuse_unk": "joins unknown characters into one token",
     "byte_fallback": "writes unknown characters as bytes",
