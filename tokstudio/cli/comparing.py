@@ -48,18 +48,14 @@ _SIMPLE: Mapping[str, AnyTokenizer] = {
 
 @dataclass(frozen=True, eq=False)
 class _Opened:
-    """A tokenizer with its name, and a longer one if another has the same; `loaded` is None for one without files.
-
-    Attributes:
-        trained_on: See `Compared.also_trained_on`.
-    """
+    """A tokenizer with its name, and a longer one if another has the same; `loaded` is None for one without files."""
 
     argument: str
     name: str
     longer: str
     tokenizer: AnyTokenizer
     loaded: Loaded | None = None
-    trained_on: tuple[str, ...] = ()
+    trained_on: tuple[str, ...] = ()  # see `Compared.also_trained_on`
 
 
 def compare(arguments: argparse.Namespace, console: Console) -> int:

@@ -74,21 +74,13 @@ class _Frequent:
 
 @dataclass(frozen=True, eq=False)
 class CountedTable:
-    """A counted table, which may still be with the workers of a cluster.
+    """A counted table, which may still be with the workers of a cluster."""
 
-    Attributes:
-        facts: What is true of all its words, also of those that are left out.
-        words: How many it has.
-        rare: The words that are left out.
-        uses: How often these occur in all.
-        save_work: Writes it to a file, whole or not at all.
-    """
-
-    facts: CountFacts
-    words: int
-    rare: int
-    uses: int
-    save_work: Callable[[Path], Work[Path]]
+    facts: CountFacts  # what is true of all its words, also of those that are left out
+    words: int  # how many it has
+    rare: int  # the words that are left out
+    uses: int  # how often these occur in all
+    save_work: Callable[[Path], Work[Path]]  # writes it to a file, whole or not at all
 
 
 @contextmanager

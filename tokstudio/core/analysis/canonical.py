@@ -32,23 +32,16 @@ _CHANGED = "encoding changes their text (a normalizer, a space before it, white 
 
 @dataclass(frozen=True)
 class Canonical:
-    """Whether ids are those that encoding gives.
+    """Whether ids are those that encoding gives."""
 
-    Attributes:
-        verdict: "undecided" where their text cannot be encoded as it is.
-        reason: Why it is undecided, as the end of a sentence; "" else.
-        first: Where it is not canonical, the first of the ids, from 0, that encoding would not give there.
-        given: The ids from there on, up to where both end at the same byte.
-        expected: What encoding gives in their place.
-        encodings: The sequences of ordinary tokens that have the same bytes, special tokens in their places; None where
-            that is not known: for a long text, or a model whose tokens are not pieces of text.
-    """
-
-    verdict: Verdict
-    reason: str = ""
+    verdict: Verdict  # "undecided" where their text cannot be encoded as it is
+    reason: str = ""  # why it is undecided, as the end of a sentence; "" else
+    # Where it is not canonical, the first of the ids, from 0, that encoding would not give there.
     first: int | None = None
-    given: tuple[int, ...] = ()
-    expected: tuple[int, ...] = ()
+    given: tuple[int, ...] = ()  # the ids from there on, up to where both end at the same byte
+    expected: tuple[int, ...] = ()  # what encoding gives in their place
+    # The sequences of ordinary tokens that have the same bytes, special tokens in their places; None where that is not
+    # known: for a long text, or a model whose tokens are not pieces of text.
     encodings: int | None = None
 
 

@@ -26,15 +26,10 @@ _CONTROLS = {"sentencepiece": ("<unk>", "<s>", "</s>"), "tokenizers": ()}  # tha
 
 @dataclass(frozen=True)
 class Like:
-    """The settings of a new training by name, as `core.model.settings` has them, and what they leave out.
+    """The settings of a new training by name, as `core.model.settings` has them, and what they leave out."""
 
-    Attributes:
-        settings: Settings that are not named keep what they are.
-        left_out: What the new tokenizer will not have, each a sentence.
-    """
-
-    settings: Mapping[str, Any]
-    left_out: tuple[str, ...] = ()
+    settings: Mapping[str, Any]  # settings that are not named keep what they are
+    left_out: tuple[str, ...] = ()  # what the new tokenizer will not have, each a sentence
 
 
 def training_like(tokenizer: Tokenizer) -> Like:

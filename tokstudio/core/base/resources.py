@@ -14,21 +14,13 @@ from tokstudio.core.base.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A corpus that comes with TokStudio.
+    """A corpus that comes with TokStudio."""
 
-    Attributes:
-        key: A short name that never changes.
-        title: Its name in menus.
-        description: One sentence about it.
-        file: Its path below the resource folder, with forward slashes. Of JSON Lines, each row is a document.
-        parts: The names of its parts, which two empty lines separate; none for a text in one piece.
-    """
-
-    key: str
-    title: str
-    description: str
-    file: str
-    parts: tuple[str, ...] = ()
+    key: str  # a short name that never changes
+    title: str  # its name in menus
+    description: str  # one sentence about it
+    file: str  # its path below the resource folder, with forward slashes. Of JSON Lines, each row is a document.
+    parts: tuple[str, ...] = ()  # the names of its parts, which two empty lines separate; none for a text in one piece
 
 
 SAMPLES: tuple[Sample, ...] = (

@@ -148,15 +148,11 @@ class LineUnits:
 
     Where white space stands before the end of a line, or empty lines or white space behind it, the first word behind
     these belongs to it as well, because patterns look so far.
-
-    Attributes:
-        bounds: int64 [lines, 2], where each begins and ends, one where the next begins.
-        numbers: int64 [lines], the number of each from 1; empty lines count.
     """
 
     source: Source
-    bounds: NDArray[np.int64]
-    numbers: NDArray[np.int64]
+    bounds: NDArray[np.int64]  # int64 [lines, 2], where each begins and ends, one where the next begins
+    numbers: NDArray[np.int64]  # int64 [lines], the number of each from 1; empty lines count
 
     def texts_work(self, first: int, last: int) -> Work[list[bytes]]:
         """Some of the lines, each with the word behind it that belongs to it."""

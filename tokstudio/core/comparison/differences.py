@@ -54,20 +54,14 @@ class LineChange:
 
 @dataclass(frozen=True)
 class TextChange:
-    """What becomes of the lines of a text, each a `LineUnits` has; special tokens in it are text.
-
-    Attributes:
-        changed: Lines with other ids.
-        split: Lines with other tokens, whatever their ids are.
-        first: The first lines with other tokens; where there are none, with other ids.
-    """
+    """What becomes of the lines of a text, each a `LineUnits` has; special tokens in it are text."""
 
     name: str
     lines: int
-    changed: int
-    split: int
+    changed: int  # lines with other ids
+    split: int  # lines with other tokens, whatever their ids are
     tokens: tuple[int, int]
-    first: tuple[LineChange, ...]
+    first: tuple[LineChange, ...]  # the first lines with other tokens; where there are none, with other ids
 
 
 @dataclass(frozen=True)

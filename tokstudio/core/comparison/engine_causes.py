@@ -60,28 +60,18 @@ NOT_EXPLAINED = Cause("not explained", "")
 
 @dataclass(frozen=True, eq=False)
 class _Change:
-    """One thing that is changed; each field but the cause is one that a library may do otherwise.
-
-    Attributes:
-        text: What is done to a text before.
-        file: A `tokenizer.json` that says something else; None where it would not.
-        tokenizer: Another tokenizer with the same numbers.
-        preparation: What is done to a text as a whole.
-        pattern: Another pattern; None where it would not be one.
-        recognise: Whether special tokens are found in a text.
-        line: What becomes of the ids of a text.
-        ends: Whether other special tokens may stand before and after the ids of a text.
-    """
+    """One thing that is changed; each field but the cause is one that a library may do otherwise."""
 
     cause: Cause
-    text: Callable[[str], str] | None = None
+    text: Callable[[str], str] | None = None  # what is done to a text before
+    # A `tokenizer.json` that says something else; None where it would not.
     file: Callable[[_File], _File | None] | None = None
-    tokenizer: Callable[[Tokenizer], Work[Tokenizer]] | None = None
-    preparation: Callable[[Preparation], Preparation] | None = None
-    pattern: Callable[[str], str | None] | None = None
-    recognise: bool = True
-    line: Callable[[Ids], Ids] | None = None
-    ends: bool = False
+    tokenizer: Callable[[Tokenizer], Work[Tokenizer]] | None = None  # another tokenizer with the same numbers
+    preparation: Callable[[Preparation], Preparation] | None = None  # what is done to a text as a whole
+    pattern: Callable[[str], str | None] | None = None  # another pattern; None where it would not be one
+    recognise: bool = True  # whether special tokens are found in a text
+    line: Callable[[Ids], Ids] | None = None  # what becomes of the ids of a text
+    ends: bool = False  # whether other special tokens may stand before and after the ids of a text
 
 
 @dataclass(frozen=True, eq=False)

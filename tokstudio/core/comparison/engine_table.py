@@ -54,22 +54,15 @@ class EngineRow:
 
 @dataclass(frozen=True)
 class EngineColumn:
-    """A library with its version, and a cell for each text.
-
-    Attributes:
-        form: What it has read.
-        notes: What is to be known of that, such as what an export loses, a sentence each.
-        problem: Why it was not compared, a sentence; "" if it was.
-        failed: Whether that is so because it refused the files, ended, or gave no answer.
-    """
+    """A library with its version, and a cell for each text."""
 
     name: str
     version: str
-    form: str = ""
-    notes: tuple[str, ...] = ()
+    form: str = ""  # what it has read
+    notes: tuple[str, ...] = ()  # what is to be known of that, such as what an export loses, a sentence each
     cells: tuple[EngineCell, ...] = ()
-    problem: str = ""
-    failed: bool = False
+    problem: str = ""  # why it was not compared, a sentence; "" if it was
+    failed: bool = False  # whether that is so because it refused the files, ended, or gave no answer
 
     @property
     def differing(self) -> int:
@@ -89,17 +82,12 @@ class EngineColumn:
 
 @dataclass(frozen=True)
 class EngineTable:
-    """Libraries side by side.
+    """Libraries side by side."""
 
-    Attributes:
-        tokenizer: The name of the tokenizer.
-        notes: What is to be known of the texts and of our ids, a sentence each.
-    """
-
-    tokenizer: str
+    tokenizer: str  # the name of the tokenizer
     rows: tuple[EngineRow, ...]
     columns: tuple[EngineColumn, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what is to be known of the texts and of our ids, a sentence each
 
     @property
     def compared(self) -> tuple[EngineColumn, ...]:

@@ -62,18 +62,12 @@ class MixtureGoal:
 
 @dataclass(frozen=True, eq=False)
 class MixtureFigures:
-    """What a tokenizer makes of half of the parallel lines.
+    """What a tokenizer makes of half of the parallel lines."""
 
-    Attributes:
-        tokens: The tokens of each language, in order.
-        lines: How many lines each has.
-        base: The number of the base language.
-        alone: The tokens of the base language by a tokenizer trained for it alone; None where no goal asks for it.
-    """
-
-    tokens: tuple[int, ...]
-    lines: int
-    base: int
+    tokens: tuple[int, ...]  # the tokens of each language, in order
+    lines: int  # how many lines each has
+    base: int  # the number of the base language
+    # The tokens of the base language by a tokenizer trained for it alone; None where no goal asks for it.
     alone: int | None = None
 
     @property

@@ -100,26 +100,17 @@ def no_rows() -> RowBlock:
 
 @dataclass(frozen=True, eq=False)
 class CountedRows:
-    """The content of a file of counted words, sorted by place.
+    """The content of a file of counted words, sorted by place."""
 
-    Attributes:
-        data: uint8, words one after another.
-        ends: int64, the end of each word.
-        sources: int32 [rows], the number of the source, from 0.
-        counts: int64 [rows], at least 1.
-        firsts: int64 [rows], ascending.
-        words: int32 [rows], the number of the word; None where each row has the next.
-    """
-
-    data: NDArray[np.uint8]
-    ends: NDArray[np.int64]
-    sources: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    firsts: NDArray[np.int64]
+    data: NDArray[np.uint8]  # uint8, words one after another
+    ends: NDArray[np.int64]  # int64, the end of each word
+    sources: NDArray[np.int32]  # int32 [rows], the number of the source, from 0
+    counts: NDArray[np.int64]  # int64 [rows], at least 1
+    firsts: NDArray[np.int64]  # int64 [rows], ascending
     totals: tuple[SourceTotals, ...]
     settings: CountedWith
     cut_out: Mapping[str, int]
-    words: NDArray[np.int32] | None = None
+    words: NDArray[np.int32] | None = None  # int32 [rows], the number of the word; None where each row has the next
 
     @property
     def facts(self) -> CountFacts:

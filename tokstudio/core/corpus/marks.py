@@ -22,23 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Marked:
-    """The documents or lines that a rule finds; arrays of one length, in the order of the corpus.
+    """The documents or lines that a rule finds; arrays of one length, in the order of the corpus."""
 
-    Attributes:
-        rule: Its name.
-        source: int32, the index of the source of each.
-        document: int64, the number of the document among those of the source, from 0.
-        line: int64, the number of the line in it, from 0; -1 for the whole document.
-        start: int64, the first byte in the data of the source.
-        stop: int64, the byte after the last, which is a line feed where the line has one.
-    """
-
-    rule: str
-    source: NDArray[np.int32]
-    document: NDArray[np.int64]
-    line: NDArray[np.int64]
-    start: NDArray[np.int64]
-    stop: NDArray[np.int64]
+    rule: str  # its name
+    source: NDArray[np.int32]  # int32, the index of the source of each
+    document: NDArray[np.int64]  # int64, the number of the document among those of the source, from 0
+    line: NDArray[np.int64]  # int64, the number of the line in it, from 0; -1 for the whole document
+    start: NDArray[np.int64]  # int64, the first byte in the data of the source
+    stop: NDArray[np.int64]  # int64, the byte after the last, which is a line feed where the line has one
 
     def __len__(self) -> int:
         return len(self.source)
@@ -54,15 +45,10 @@ class Marked:
 
 
 class Gone:
-    """What is left out already, and is not looked at again.
+    """What is left out already, and is not looked at again."""
 
-    Attributes:
-        documents: By source: bool, which documents are; None where none is.
-        lines: By source: int64, the starts of lines that are, ascending.
-    """
-
-    documents: list[NDArray[np.bool_] | None]
-    lines: list[NDArray[np.int64]]
+    documents: list[NDArray[np.bool_] | None]  # by source: bool, which documents are; None where none is
+    lines: list[NDArray[np.int64]]  # by source: int64, the starts of lines that are, ascending
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.documents = [None] * len(sources)
@@ -104,25 +90,15 @@ _GROWTH = 4  # of a piece in which no line ends
 
 @dataclass(frozen=True, eq=False)
 class SomeLines:
-    """Some lines of a source; arrays of one length.
+    """Some lines of a source; arrays of one length."""
 
-    Attributes:
-        source: The index of the source.
-        data: uint8, the text that they are in.
-        base: The offset of this text in the source.
-        starts: int64, the first byte of each line in the text.
-        stops: int64, the byte after its last.
-        documents: int64, its document.
-        lines: int64, its number in the document.
-    """
-
-    source: int
-    data: NDArray[np.uint8]
-    base: int
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    documents: NDArray[np.int64]
-    lines: NDArray[np.int64]
+    source: int  # the index of the source
+    data: NDArray[np.uint8]  # uint8, the text that they are in
+    base: int  # the offset of this text in the source
+    starts: NDArray[np.int64]  # int64, the first byte of each line in the text
+    stops: NDArray[np.int64]  # int64, the byte after its last
+    documents: NDArray[np.int64]  # int64, its document
+    lines: NDArray[np.int64]  # int64, its number in the document
 
     def marked(self, rule: str, marks: NDArray[np.bool_]) -> Marked:
         """The marked lines."""

@@ -85,19 +85,13 @@ def near_duplicates_work(corpus: WithSources, least: float, gone: Gone) -> Work[
 
 @dataclass(frozen=True, eq=False)
 class _Sketches:
-    """What is known of all documents.
+    """What is known of all documents."""
 
-    Attributes:
-        same: bool, by the number of a document in the corpus: whether an earlier one has the same units.
-        documents: int32 [n], the numbers of the others that have shingles.
-        sizes: int32 [n], how many shingles each has.
-        keys: For each band: uint64 [n], perhaps in a file.
-    """
-
+    # bool, by the number of a document in the corpus: whether an earlier one has the same units.
     same: NDArray[np.bool_]
-    documents: NDArray[np.int32]
-    sizes: NDArray[np.int32]
-    keys: list[NDArray[np.uint8]]
+    documents: NDArray[np.int32]  # int32 [n], the numbers of the others that have shingles
+    sizes: NDArray[np.int32]  # int32 [n], how many shingles each has
+    keys: list[NDArray[np.uint8]]  # for each band: uint64 [n], perhaps in a file
 
 
 @dataclass(frozen=True, eq=False)

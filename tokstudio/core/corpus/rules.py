@@ -31,23 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule by which documents or lines are left out.
+    """A rule by which documents or lines are left out."""
 
-    Attributes:
-        name: Its name in lists, projects and on the command line.
-        of_lines: Whether it finds lines, else documents.
-        test: What it finds, as a sentence with the threshold in it.
-        threshold: The usual value; None where there is none to choose.
-        least: The lowest value.
-        most: The highest value.
-    """
-
-    name: str
-    of_lines: bool
-    test: str
-    threshold: float | None = None
-    least: float = 1
-    most: float = 1 << 40
+    name: str  # its name in lists, projects and on the command line
+    of_lines: bool  # whether it finds lines, else documents
+    test: str  # what it finds, as a sentence with the threshold in it
+    threshold: float | None = None  # the usual value; None where there is none to choose
+    least: float = 1  # the lowest value
+    most: float = 1 << 40  # the highest value
 
     def check(self, threshold: object) -> float | None:
         """A threshold that was given, True for the usual one; ConfigError where it cannot be one."""

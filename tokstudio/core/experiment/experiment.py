@@ -38,57 +38,36 @@ OF_ALL = "documents"  # the one setting that variants share, as it divides the t
 
 @dataclass(frozen=True)
 class ExperimentTraining:
-    """One training of an experiment.
+    """One training of an experiment."""
 
-    Attributes:
-        name: Of the variant; "" where there is only one.
-        settings: The values that are set, by the names of `SETTINGS`; parallel texts as paths.
-        sample_bytes: How much of the corpus it is trained on; None for all.
-        sample_percent: Likewise.
-        weights: Of each text of the corpus, in order; empty for those of the sources.
-        exports: The name of a format, and the target as in the file.
-        places: Where in the file each setting is.
-    """
-
-    name: str
-    settings: Mapping[str, Any]
-    sample_bytes: int | None = None
-    sample_percent: int | None = None
-    weights: tuple[float, ...] = ()
-    exports: tuple[tuple[str, str], ...] = ()
+    name: str  # of the variant; "" where there is only one
+    settings: Mapping[str, Any]  # the values that are set, by the names of `SETTINGS`; parallel texts as paths
+    sample_bytes: int | None = None  # how much of the corpus it is trained on; None for all
+    sample_percent: int | None = None  # likewise
+    weights: tuple[float, ...] = ()  # of each text of the corpus, in order; empty for those of the sources
+    exports: tuple[tuple[str, str], ...] = ()  # the name of a format, and the target as in the file
+    # Where in the file each setting is.
     places: Mapping[str, Place] = field(default_factory=dict[str, Place], compare=False)
 
 
 @dataclass(frozen=True)
 class Gave:
-    """What a training of an experiment gave: its merges, or the tokens where another library trains.
+    """What a training of an experiment gave: its merges, or the tokens where another library trains."""
 
-    Attributes:
-        name: Of the variant; "" where there is only one.
-        merges: Their number.
-        sha256: The hexadecimal SHA-256 of the lines in `merges_file`.
-    """
-
-    name: str
-    merges: int
-    sha256: str
+    name: str  # of the variant; "" where there is only one
+    merges: int  # their number
+    sha256: str  # the hexadecimal SHA-256 of the lines in `merges_file`
 
 
 @dataclass(frozen=True)
 class Result:
-    """What an experiment gave when it was run.
+    """What an experiment gave when it was run."""
 
-    Attributes:
-        version: The version of TokStudio that ran it.
-        corpus: The hexadecimal SHA-256 of the corpus, see `Corpus.sha256`.
-        texts: The name and the hexadecimal SHA-256 of each text, as `Corpus.text_hashes`; empty where there are many.
-        trainings: In the order of the variants.
-    """
-
-    version: str
-    corpus: str
+    version: str  # the version of TokStudio that ran it
+    corpus: str  # the hexadecimal SHA-256 of the corpus, see `Corpus.sha256`
+    # The name and the hexadecimal SHA-256 of each text, as `Corpus.text_hashes`; empty where there are many.
     texts: tuple[tuple[str, str], ...]
-    trainings: tuple[Gave, ...]
+    trainings: tuple[Gave, ...]  # in the order of the variants
 
 
 def merges_files(path: Path, names: Sequence[str]) -> dict[str, Path]:

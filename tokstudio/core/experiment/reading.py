@@ -51,25 +51,15 @@ def shown_path(path: str) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """One of the sources that a file or a folder gives, where not all of them are wanted, or not as they are.
+    """One of the sources that a file or a folder gives, where not all of them are wanted, or not as they are."""
 
-    Attributes:
-        file: Of a folder: the file in it, its path with `/`; "" for a data set of several files.
-        member: See `Source`.
-        value: Likewise.
-        encoding: That it is read in; None for that of the whole.
-        field: Of a data set: the column that is the text; None for that of the whole.
-        delimiter: Likewise what separates the columns.
-        weight: How much it counts, in thousandths; None for the weight of the whole.
-    """
-
-    file: str = ""
-    member: str = ""
-    value: str | None = None
-    encoding: str | None = None
-    field: str | None = None
-    delimiter: str | None = None
-    weight: int | None = None
+    file: str = ""  # of a folder: the file in it, its path with `/`; "" for a data set of several files
+    member: str = ""  # see `Source`
+    value: str | None = None  # likewise
+    encoding: str | None = None  # that it is read in; None for that of the whole
+    field: str | None = None  # of a data set: the column that is the text; None for that of the whole
+    delimiter: str | None = None  # likewise what separates the columns
+    weight: int | None = None  # how much it counts, in thousandths; None for the weight of the whole
 
     def read_so(self, source: Source) -> bool:
         """Whether a source was read in this way."""
@@ -80,27 +70,17 @@ class Part:
 
 @dataclass(frozen=True)
 class ExperimentSource:
-    """What is read as one: a file, an archive, a data set, a folder of them, or a table of counted words.
+    """What is read as one: a file, an archive, a data set, a folder of them, or a table of counted words."""
 
-    Attributes:
-        path: As in the file: relative to its folder, or absolute; or an address.
-        name: What its source is called; "" for the name of the file.
-        encoding: None to detect it.
-        reading: How it is read.
-        sample: Of an address: how many bytes of text are taken, None for all; and the seed of that choice.
-        counts: Whether it is a table of counted words.
-        weight: How much it counts, in thousandths.
-        parts: Those of its sources that are wanted, in this order; none for all.
-    """
-
-    path: str
-    name: str = ""
-    encoding: str | None = None
-    reading: Reading = field(default_factory=Reading)
+    path: str  # as in the file: relative to its folder, or absolute; or an address
+    name: str = ""  # what its source is called; "" for the name of the file
+    encoding: str | None = None  # None to detect it
+    reading: Reading = field(default_factory=Reading)  # how it is read
+    # Of an address: how many bytes of text are taken, None for all; and the seed of that choice.
     sample: tuple[int | None, int] = (None, 0)
-    counts: bool = False
-    weight: int = ONCE
-    parts: tuple[Part, ...] = ()
+    counts: bool = False  # whether it is a table of counted words
+    weight: int = ONCE  # how much it counts, in thousandths
+    parts: tuple[Part, ...] = ()  # those of its sources that are wanted, in this order; none for all
 
 
 @dataclass(frozen=True)
@@ -113,23 +93,14 @@ class LeftOutStep:
 
 @dataclass(frozen=True, eq=False)
 class ExperimentTexts:
-    """The texts of an experiment, to be read.
+    """The texts of an experiment, to be read."""
 
-    Attributes:
-        file: Where they stand.
-        path: The path of the file, whose folder paths are relative to.
-        documents: What a document is; None where the file does not say.
-        sources: What the corpus is made of, in order.
-        leaving_out: What is left out of it, one step after another.
-        own: The experiment itself and what it writes, which folders of texts may have.
-    """
-
-    file: TomlFile
-    path: Path
-    documents: str | None
-    sources: tuple[ExperimentSource, ...]
-    leaving_out: tuple[LeftOutStep, ...]
-    own: frozenset[Path] = frozenset()
+    file: TomlFile  # where they stand
+    path: Path  # the path of the file, whose folder paths are relative to
+    documents: str | None  # what a document is; None where the file does not say
+    sources: tuple[ExperimentSource, ...]  # what the corpus is made of, in order
+    leaving_out: tuple[LeftOutStep, ...]  # what is left out of it, one step after another
+    own: frozenset[Path] = frozenset()  # the experiment itself and what it writes, which folders of texts may have
 
     def place(self, path: str) -> Path:
         """The file that a path in the experiment is; an address as it is."""

@@ -77,17 +77,11 @@ def _exact(token: bytes) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What a training of an experiment made.
+    """What a training of an experiment made."""
 
-    Attributes:
-        name: Of the variant; "" where there is only one.
-        product: The run, or the tokenizer, which has a run unless it is of another library.
-        repeatable: Whether training again gives the same, which not every library promises.
-    """
-
-    name: str
-    product: Run | Tokenizer
-    repeatable: bool = True
+    name: str  # of the variant; "" where there is only one
+    product: Run | Tokenizer  # the run, or the tokenizer, which has a run unless it is of another library
+    repeatable: bool = True  # whether training again gives the same, which not every library promises
 
     @property
     def run(self) -> Run | None:

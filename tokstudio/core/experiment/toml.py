@@ -41,20 +41,13 @@ _ENDS_LINE = re.compile("\n")
 
 @dataclass(frozen=True, eq=False)
 class TomlFile:
-    """A TOML text with its values.
+    """A TOML text with its values."""
 
-    Attributes:
-        name: The name of the file, for messages.
-        text: As it was read.
-        values: What `tomllib` gives.
-        lines: The line, from 1, of each value.
-        headers: The first name in the header of each table, and where its lines begin and end.
-    """
-
-    name: str
-    text: str
-    values: Mapping[str, Any]
-    lines: Mapping[Place, int] = field(default_factory=dict[Place, int])
+    name: str  # the name of the file, for messages
+    text: str  # as it was read
+    values: Mapping[str, Any]  # what `tomllib` gives
+    lines: Mapping[Place, int] = field(default_factory=dict[Place, int])  # the line, from 1, of each value
+    # The first name in the header of each table, and where its lines begin and end.
     headers: Sequence[tuple[str, int, int]] = ()
 
     def line(self, *place: str | int) -> int:

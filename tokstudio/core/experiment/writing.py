@@ -58,23 +58,14 @@ _HEAD = """\
 
 @dataclass(frozen=True)
 class PlannedTraining:
-    """A training to write down.
+    """A training to write down."""
 
-    Attributes:
-        settings: Values by the names of `SETTINGS`; a parallel text is itself, or the path of its file.
-        name: Of the variant; "" for the only one.
-        sample_bytes: How much of the corpus it is trained on; None for all.
-        sample_percent: Likewise.
-        weights: Of a variant, of each text of the corpus in order; empty for those of the corpus.
-        exports: The name of a format, and the target.
-    """
-
-    settings: Mapping[str, Any]
-    name: str = ""
-    sample_bytes: int | None = None
-    sample_percent: int | None = None
-    weights: tuple[float, ...] = ()
-    exports: Sequence[tuple[str, Path]] = ()
+    settings: Mapping[str, Any]  # values by the names of `SETTINGS`; a parallel text is itself, or the path of its file
+    name: str = ""  # of the variant; "" for the only one
+    sample_bytes: int | None = None  # how much of the corpus it is trained on; None for all
+    sample_percent: int | None = None  # likewise
+    weights: tuple[float, ...] = ()  # of a variant, of each text of the corpus in order; empty for those of the corpus
+    exports: Sequence[tuple[str, Path]] = ()  # the name of a format, and the target
 
     def sample(self) -> dict[str, int]:
         """How much of the corpus it is trained on, as in the file."""
@@ -86,21 +77,14 @@ class PlannedTraining:
 
 @dataclass(frozen=True)
 class Draft:
-    """An experiment that is not written yet.
+    """An experiment that is not written yet."""
 
-    Attributes:
-        path: Its file.
-        text: The content of the file.
-        beside: What is stored beside it: pasted and parallel texts, lists of what is left out.
-        bound: Absolute paths in it, which bind it to this computer.
-        hidden: Addresses in it that lack their secret parts.
-    """
-
-    path: Path
-    text: str
+    path: Path  # its file
+    text: str  # the content of the file
+    # What is stored beside it: pasted and parallel texts, lists of what is left out.
     beside: Mapping[Path, bytes] = field(default_factory=dict[Path, bytes])
-    bound: tuple[Path, ...] = ()
-    hidden: tuple[str, ...] = ()
+    bound: tuple[Path, ...] = ()  # absolute paths in it, which bind it to this computer
+    hidden: tuple[str, ...] = ()  # addresses in it that lack their secret parts
 
     def write_work(self, trained: Sequence[Trained] = (), result: Result | None = None) -> Work[None]:
         """Writes all files together, with the result if there is one; raises FormatError as `write_files`."""

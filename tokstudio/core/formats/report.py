@@ -39,30 +39,20 @@ class WrittenFile:
 
 @dataclass(frozen=True)
 class ExportReport:
-    """The report of an export.
-
-    Attributes:
-        losses: Properties that the format could not hold, each a sentence.
-        proof: The result of reading it back, such as "identical on the test text (1,234 tokens)", or that the library
-            is not there; empty for a table.
-        notes: Advice on using the files, each a sentence.
-        snippet: Python code that loads them; empty where there is none.
-        format: The title of the format.
-        tokenizer: A description of the tokenizer, in a few lines.
-        written: The files again, with sizes and hashes.
-        renumbered: A sentence on changed ids; "" where none changed.
-        changed: For a tokenizer that was made from another, what stayed the same: nine points in lines.
-    """
+    """The report of an export."""
 
     files: tuple[Path, ...]
-    losses: tuple[str, ...]
+    losses: tuple[str, ...]  # properties that the format could not hold, each a sentence
+    # The result of reading it back, such as "identical on the test text (1,234 tokens)", or that the library is not
+    # there; empty for a table.
     proof: str
-    notes: tuple[str, ...] = ()
-    snippet: str = ""
-    format: str = ""
-    tokenizer: tuple[str, ...] = ()
-    written: tuple[WrittenFile, ...] = ()
-    renumbered: str = ""
+    notes: tuple[str, ...] = ()  # advice on using the files, each a sentence
+    snippet: str = ""  # Python code that loads them; empty where there is none
+    format: str = ""  # the title of the format
+    tokenizer: tuple[str, ...] = ()  # a description of the tokenizer, in a few lines
+    written: tuple[WrittenFile, ...] = ()  # the files again, with sizes and hashes
+    renumbered: str = ""  # a sentence on changed ids; "" where none changed
+    # For a tokenizer that was made from another, what stayed the same: nine points in lines.
     changed: tuple[str, ...] = ()
 
     @property

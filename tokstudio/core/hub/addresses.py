@@ -50,25 +50,15 @@ _HOSTS = frozenset(("huggingface.co", "www.huggingface.co", "hf.co"))
 
 @dataclass(frozen=True)
 class Address:
-    """Where texts are; as a text it has … for each part that may be secret, and can be stored.
+    """Where texts are; as a text it has … for each part that may be secret, and can be stored."""
 
-    Attributes:
-        scheme: `HUB`, `WEB`, or a key of `PACKAGES`.
-        name: A data set of the Hub, with its owner; "" for other addresses.
-        configuration: Of it; "" where none is named.
-        split: Likewise.
-        path: A path in its repository, with `*` for any part of a name; "" for what its configuration has.
-        revision: A branch, tag or commit; "" for the default branch.
-        whole: Another address as it was given, with its secrets.
-    """
-
-    scheme: str
-    name: str = ""
-    configuration: str = ""
-    split: str = ""
-    path: str = ""
-    revision: str = ""
-    whole: str = field(default="", repr=False)
+    scheme: str  # `HUB`, `WEB`, or a key of `PACKAGES`
+    name: str = ""  # a data set of the Hub, with its owner; "" for other addresses
+    configuration: str = ""  # of it; "" where none is named
+    split: str = ""  # likewise
+    path: str = ""  # a path in its repository, with `*` for any part of a name; "" for what its configuration has
+    revision: str = ""  # a branch, tag or commit; "" for the default branch
+    whole: str = field(default="", repr=False)  # another address as it was given, with its secrets
 
     def __str__(self) -> str:
         if self.scheme != HUB:

@@ -27,15 +27,10 @@ A = TypeVar("A")
 
 @dataclass(frozen=True)
 class Fetched:
-    """The file of a tokenizer in a cache; other files that belong to it are beside it.
+    """The file of a tokenizer in a cache; other files that belong to it are beside it."""
 
-    Attributes:
-        path: The file.
-        remark: A sentence about where it is from; mostly "".
-    """
-
-    path: str
-    remark: str
+    path: str  # the file
+    remark: str  # a sentence about where it is from; mostly ""
 
 
 def fetch_work(name: Name) -> Work[Fetched]:

@@ -95,19 +95,12 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class AddressedFile:
-    """A file of an address.
+    """A file of an address."""
 
-    Attributes:
-        address: Its own.
-        size: Its bytes.
-        text: The name of the text that it is with others; "" where it is one alone.
-        group: The name of the source that its text is with other texts; "" where it is one alone.
-    """
-
-    address: Address
-    size: int
-    text: str = ""
-    group: str = ""
+    address: Address  # its own
+    size: int  # its bytes
+    text: str = ""  # the name of the text that it is with others; "" where it is one alone
+    group: str = ""  # the name of the source that its text is with other texts; "" where it is one alone
 
 
 def files_work(address: Address, request: TextRequest) -> Work[list[AddressedFile]]:

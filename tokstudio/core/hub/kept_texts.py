@@ -30,78 +30,46 @@ _MOST_PIECES = 1_000_000
 
 @dataclass(frozen=True)
 class FilePiece:
-    """What was read of one file.
+    """What was read of one file."""
 
-    Attributes:
-        file: Its path below the address.
-        size: Its bytes.
-        tag: What the server or the store calls this version of it.
-        unit: What `parts` counts: "row groups", "bytes" for the first of and the one after each block of the file, or
-            "" for the whole file.
-        parts: The numbers.
-        is_beginning: Whether only the beginning was read, as the file cannot be entered midway.
-    """
-
-    file: str
-    size: int
-    tag: str = ""
+    file: str  # its path below the address
+    size: int  # its bytes
+    tag: str = ""  # what the server or the store calls this version of it
+    # What `parts` counts: "row groups", "bytes" for the first of and the one after each block of the file, or "" for
+    # the whole file.
     unit: str = ""
-    parts: tuple[int, ...] = ()
-    is_beginning: bool = False
+    parts: tuple[int, ...] = ()  # the numbers
+    is_beginning: bool = False  # whether only the beginning was read, as the file cannot be entered midway
 
 
 @dataclass(frozen=True)
 class TextRequest:
-    """What is asked for: an address, what is read of its files, and how much of them.
+    """What is asked for: an address, what is read of its files, and how much of them."""
 
-    Attributes:
-        address: As a text, without secrets.
-        field: The column that is read; None to choose it.
-        split_by: A column that divides the rows, which is read as well.
-        delimiter: As of `Reading`.
-        as_text: Likewise.
-        keep_truncated: Likewise.
-        encoding: As of `read_work`.
-        sample_bytes: How many bytes of text are taken; None for all.
-        seed: Of the choice of shards and of their parts.
-        hidden: Of the `Address`, which tells addresses apart that differ in their secrets only.
-    """
-
-    address: str
-    field: str | None = None
-    split_by: str | None = None
-    delimiter: str | None = None
-    as_text: bool = False
-    keep_truncated: bool = False
-    encoding: str | None = None
-    sample_bytes: int | None = None
-    seed: int = 0
-    hidden: str = ""
+    address: str  # as a text, without secrets
+    field: str | None = None  # the column that is read; None to choose it
+    split_by: str | None = None  # a column that divides the rows, which is read as well
+    delimiter: str | None = None  # as of `Reading`
+    as_text: bool = False  # likewise
+    keep_truncated: bool = False  # likewise
+    encoding: str | None = None  # as of `read_work`
+    sample_bytes: int | None = None  # how many bytes of text are taken; None for all
+    seed: int = 0  # of the choice of shards and of their parts
+    hidden: str = ""  # of the `Address`, which tells addresses apart that differ in their secrets only
 
 
 @dataclass(frozen=True)
 class TextOrigin:
-    """Where a text is from that was fetched by its address: all that is needed to fetch the same again.
+    """Where a text is from that was fetched by its address: all that is needed to fetch the same again."""
 
-    Attributes:
-        request: What was asked for.
-        commit: Of the Hub's repository; "" elsewhere.
-        pieces: The files that were read, and which parts of them.
-        files: How many files there were in all.
-        size: Their bytes.
-        sha256: The hexadecimal SHA-256 of the fetched texts.
-        notes: What was dropped or left out, in words; mostly "".
-        scheme: `SCHEME` when it was made.
-    """
-
-    request: TextRequest
-    commit: str
-    pieces: tuple[FilePiece, ...]
-    files: int
-    size: int
-    sha256: str
-    notes: str = ""
-    scheme: int = SCHEME
+    request: TextRequest  # what was asked for
+    commit: str  # of the Hub's repository; "" elsewhere
+    pieces: tuple[FilePiece, ...]  # the files that were read, and which parts of them
+    files: int  # how many files there were in all
+    size: int  # their bytes
+    sha256: str  # the hexadecimal SHA-256 of the fetched texts
+    notes: str = ""  # what was dropped or left out, in words; mostly ""
+    scheme: int = SCHEME  # `SCHEME` when it was made
 
     def to_json(self) -> dict[str, Any]:
         """The values for JSON."""
@@ -176,34 +144,21 @@ def _checked(kind: Any, values: object) -> dict[str, Any]:  # noqa: ANN401 -- an
 
 @dataclass(frozen=True)
 class KeptSet:
-    """Files in the folder of a kept text that are read together.
+    """Files in the folder of a kept text that are read together."""
 
-    Attributes:
-        name: How the text is called.
-        files: The names of its files there.
-        is_data: Whether they are the shards of a data set; otherwise it is one file of text, or an archive.
-        group: As of `Source`; "" for none.
-    """
-
-    name: str
-    files: tuple[str, ...]
-    is_data: bool
-    group: str = ""
+    name: str  # how the text is called
+    files: tuple[str, ...]  # the names of its files there
+    is_data: bool  # whether they are the shards of a data set; otherwise it is one file of text, or an archive
+    group: str = ""  # as of `Source`; "" for none
 
 
 @dataclass(frozen=True)
 class KeptText:
-    """A text in the cache that was fetched by its address.
+    """A text in the cache that was fetched by its address."""
 
-    Attributes:
-        folder: Its folder.
-        origin: Where it is from.
-        sets: What is in the folder.
-    """
-
-    folder: Path
-    origin: TextOrigin
-    sets: tuple[KeptSet, ...]
+    folder: Path  # its folder
+    origin: TextOrigin  # where it is from
+    sets: tuple[KeptSet, ...]  # what is in the folder
 
     @property
     def size(self) -> int:

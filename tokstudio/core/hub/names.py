@@ -37,17 +37,11 @@ _NO_OWNERS = (
 
 @dataclass(frozen=True)
 class Name:
-    """The name of a tokenizer; as a text it has the prefix of its source.
+    """The name of a tokenizer; as a text it has the prefix of its source."""
 
-    Attributes:
-        source: Where it is from.
-        name: The repository with its owner, or the encoding.
-        revision: A branch, tag or commit of the repository; "" for the default branch, and for an encoding.
-    """
-
-    source: Source
-    name: str
-    revision: str = ""
+    source: Source  # where it is from
+    name: str  # the repository with its owner, or the encoding
+    revision: str = ""  # a branch, tag or commit of the repository; "" for the default branch, and for an encoding
 
     def __str__(self) -> str:
         return f"{self.source}:{self.name}" + (f"@{self.revision}" if self.revision else "")

@@ -40,17 +40,12 @@ PIECE = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """The lines of a corpus.
+    """The lines of a corpus."""
 
-    Attributes:
-        sources: Each source with the ends of its lines, and how often it is given.
-        held_out: The text that is kept out of training.
-        replaced: Places that were not UTF-8 and became U+FFFD.
-    """
-
+    # Each source with the ends of its lines, and how often it is given.
     sources: Sequence[tuple[Source, NDArray[np.int64], int]]
-    held_out: tuple[Source, ...]
-    replaced: int
+    held_out: tuple[Source, ...]  # the text that is kept out of training
+    replaced: int  # places that were not UTF-8 and became U+FFFD
 
     @property
     def bytes(self) -> int:

@@ -29,19 +29,12 @@ _LONGEST = 200  # characters of an example
 
 @dataclass(frozen=True)
 class Observation:
-    """What a rule finds.
+    """What a rule finds."""
 
-    Attributes:
-        message: A sentence.
-        advice: What to do, a sentence.
-        example: A text or a token that shows it; "" where there is none.
-        pieces: The example as the tokens or pre-tokens that it becomes, if that is what it shows.
-    """
-
-    message: str
-    advice: str
-    example: str = ""
-    pieces: tuple[str, ...] = ()
+    message: str  # a sentence
+    advice: str  # what to do, a sentence
+    example: str = ""  # a text or a token that shows it; "" where there is none
+    pieces: tuple[str, ...] = ()  # the example as the tokens or pre-tokens that it becomes, if that is what it shows
 
 
 #: What a rule finds, one after another, and its progress between.

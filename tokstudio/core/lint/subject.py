@@ -62,26 +62,19 @@ _WITH_OTHERS = frozenset({TOKENIZER, VOCABULARY, MERGES, SENTENCEPIECE, "encoder
 
 @dataclass
 class TokenizerJson:
-    """A `tokenizer.json` as it is written.
+    """A `tokenizer.json` as it is written."""
 
-    Attributes:
-        settings: Its parts, without model and added tokens.
-        model: The model without vocabulary and merges.
-        vocabulary: Each token with its id; of a repeated token the last.
-        added: Its added tokens.
-        merges: int32 [n, 3], the ids of left, right and result of each merge whose tokens are known.
-        repeated: Tokens that the vocabulary has again, with both ids.
-        shared_ids: Ids that it has again, with both tokens.
-        unknown: The number of each merge with a token that the vocabulary lacks, its parts, and that token.
-    """
-
-    settings: Mapping[str, Any]
-    model: Mapping[str, Any]
-    vocabulary: dict[str, int]
-    added: Sequence[AddedToken] = ()
+    settings: Mapping[str, Any]  # its parts, without model and added tokens
+    model: Mapping[str, Any]  # the model without vocabulary and merges
+    vocabulary: dict[str, int]  # each token with its id; of a repeated token the last
+    added: Sequence[AddedToken] = ()  # its added tokens
+    # int32 [n, 3], the ids of left, right and result of each merge whose tokens are known.
     merges: NDArray[np.int32] = field(default_factory=lambda: np.empty((0, 3), np.int32))
+    # Tokens that the vocabulary has again, with both ids.
     repeated: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
+    # Ids that it has again, with both tokens.
     shared_ids: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
+    # The number of each merge with a token that the vocabulary lacks, its parts, and that token.
     unknown: list[tuple[int, str, str, str]] = field(default_factory=list[tuple[int, str, str, str]])
 
     @property
@@ -93,22 +86,16 @@ class TokenizerJson:
 
 @dataclass
 class Files:
-    """The files of a tokenizer as they are written, each None where there is none.
-
-    Attributes:
-        objects: The files beside it that hold one object, by name.
-        damaged: Why files beside it cannot be read, by name.
-        pair: `vocab.json` and `merges.txt`, where they stand beside a `tokenizer.json`.
-        pieces: The path of a `tokenizer.model` beside a `tokenizer.json`.
-        gguf: The header of a GGUF file.
-    """
+    """The files of a tokenizer as they are written, each None where there is none."""
 
     json: TokenizerJson | None = None
+    # The files beside it that hold one object, by name.
     objects: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    damaged: dict[str, str] = field(default_factory=dict[str, str])
+    damaged: dict[str, str] = field(default_factory=dict[str, str])  # why files beside it cannot be read, by name
+    # `vocab.json` and `merges.txt`, where they stand beside a `tokenizer.json`.
     pair: tuple[dict[str, int], list[tuple[str, str]]] | None = None
-    pieces: Path | None = None
-    gguf: Header | None = None
+    pieces: Path | None = None  # the path of a `tokenizer.model` beside a `tokenizer.json`
+    gguf: Header | None = None  # the header of a GGUF file
 
     def of(self, name: str) -> dict[str, Any]:
         """The object in a file beside it; empty where there is none."""
@@ -147,25 +134,15 @@ class Files:
 
 @dataclass
 class Subject:
-    """A tokenizer that is checked.
+    """A tokenizer that is checked."""
 
-    Attributes:
-        name: Its name in messages.
-        tokenizer: None where its files have a fault with which they do not open.
-        files: As they are written; empty for one that is not in files.
-        texts: By name; the hard text where none were given.
-        given: Whether the texts were given.
-        has_pattern: Whether it is known how text is split.
-        process: Splits texts by a `tokenizer.json`, for all rules.
-    """
-
-    name: str
-    tokenizer: Tokenizer | None
-    files: Files
-    texts: Mapping[str, str]
-    given: bool
-    has_pattern: bool = True
-    process: LibraryProcess = field(default_factory=LibraryProcess)
+    name: str  # its name in messages
+    tokenizer: Tokenizer | None  # None where its files have a fault with which they do not open
+    files: Files  # as they are written; empty for one that is not in files
+    texts: Mapping[str, str]  # by name; the hard text where none were given
+    given: bool  # whether the texts were given
+    has_pattern: bool = True  # whether it is known how text is split
+    process: LibraryProcess = field(default_factory=LibraryProcess)  # splits texts by a `tokenizer.json`, for all rules
     _lines: list[str] = field(default_factory=list[str])
     _bytes: dict[int, bytes] = field(default_factory=dict[int, bytes])
     _pieces: Tokenizer | FormatError | None = None

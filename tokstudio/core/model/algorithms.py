@@ -102,39 +102,25 @@ class _Others(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm:
-    """How a training chooses its merges: the base of the algorithms in `ALGORITHMS`.
+    """How a training chooses its merges: the base of the algorithms in `ALGORITHMS`."""
 
-    Attributes:
-        name: Its name in projects, on the command line and in JSON.
-        title: Its name at the beginning of a sentence.
-        label: Its name in a list of algorithms.
-        purpose: What it is for, and whose it is, in one sentence.
-        option: What the help of the command line says after its name.
-        ties: The tie rules that it can follow.
-        usual_ties: The one that it follows unless another is chosen.
-        columns: What its runs keep of each merge beside the pair and the counts.
-        shown: What the merge log has of these.
-        needs_text: What it does with text, where word counts alone are not enough.
-        joins_words: Whether its tokens join adjacent words, and come only after a phase that makes words.
-        removes_tokens: Whether a merge may remove tokens, so that there may be more merges than tokens.
-        keeps_characters: Whether a merge joins whole characters or parts of one, which the units of the corpus say.
-        is_changeable: Whether a tokenizer made by it can be pruned, joined, or trained further.
-    """
-
-    name: ClassVar[AlgorithmName]
-    title: ClassVar[str]
-    label: ClassVar[str]
-    purpose: ClassVar[str]
-    option: ClassVar[str] = ""
-    ties: ClassVar[tuple[TieBreak, ...]] = TIE_BREAKS
-    usual_ties: ClassVar[TieBreak] = "first"
-    columns: ClassVar[tuple[MergeColumn, ...]] = ()
-    shown: ClassVar[tuple[LogColumn, ...]] = ()
-    needs_text: ClassVar[str] = ""
+    name: ClassVar[AlgorithmName]  # its name in projects, on the command line and in JSON
+    title: ClassVar[str]  # its name at the beginning of a sentence
+    label: ClassVar[str]  # its name in a list of algorithms
+    purpose: ClassVar[str]  # what it is for, and whose it is, in one sentence
+    option: ClassVar[str] = ""  # what the help of the command line says after its name
+    ties: ClassVar[tuple[TieBreak, ...]] = TIE_BREAKS  # the tie rules that it can follow
+    usual_ties: ClassVar[TieBreak] = "first"  # the one that it follows unless another is chosen
+    columns: ClassVar[tuple[MergeColumn, ...]] = ()  # what its runs keep of each merge beside the pair and the counts
+    shown: ClassVar[tuple[LogColumn, ...]] = ()  # what the merge log has of these
+    needs_text: ClassVar[str] = ""  # what it does with text, where word counts alone are not enough
+    # Whether its tokens join adjacent words, and come only after a phase that makes words.
     joins_words: ClassVar[bool] = False
+    # Whether a merge may remove tokens, so that there may be more merges than tokens.
     removes_tokens: ClassVar[bool] = False
+    # Whether a merge joins whole characters or parts of one, which the units of the corpus say.
     keeps_characters: ClassVar[bool] = False
-    is_changeable: ClassVar[bool] = True
+    is_changeable: ClassVar[bool] = True  # whether a tokenizer made by it can be pruned, joined, or trained further
 
     def __init_subclass__(cls) -> None:
         if "label" not in vars(cls):

@@ -23,27 +23,19 @@ Columns: TypeAlias = "Mapping[str, NDArray[Any]]"
 
 @dataclass(frozen=True)
 class MergeColumn:
-    """An array that runs of an algorithm keep beside their merges.
+    """An array that runs of an algorithm keep beside their merges."""
 
-    Attributes:
-        name: Its key in `Run.columns` and in recordings.
-        numbers: The names in projects of the numbers of a merge, one a column of the array: it is [n] for one, else
-            [n, numbers]. Without any, the array is about the run, as a cell of it in projects, and comes with the first
-            merge that it is known for.
-        least: The least of each number.
-        stray: What is wrong with a project where a run of another algorithm has such numbers.
-        missing: What is wrong where one of its own runs has not.
-        later: A number in place of which a training that goes further may have a smaller one; None for none.
-        dtype: The type of the array.
-    """
-
-    name: str
+    name: str  # its key in `Run.columns` and in recordings
+    # The names in projects of the numbers of a merge, one a column of the array: it is [n] for one, else [n, numbers].
+    # Without any, the array is about the run, as a cell of it in projects, and comes with the first merge that it is
+    # known for.
     numbers: tuple[str, ...] = ()
-    least: tuple[int, ...] = ()
-    stray: str = ""
-    missing: str = ""
+    least: tuple[int, ...] = ()  # the least of each number
+    stray: str = ""  # what is wrong with a project where a run of another algorithm has such numbers
+    missing: str = ""  # what is wrong where one of its own runs has not
+    # A number in place of which a training that goes further may have a smaller one; None for none.
     later: int | None = None
-    dtype: Literal["int16", "int64"] = "int64"
+    dtype: Literal["int16", "int64"] = "int64"  # the type of the array
 
     def shaped(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of merges, one after another, as such an array."""
@@ -77,28 +69,18 @@ class _MergeTable(Protocol):
 
 @dataclass(frozen=True)
 class LogColumn:
-    """What the merge log has for runs of one algorithm alone.
+    """What the merge log has for runs of one algorithm alone."""
 
-    Attributes:
-        value: Its value for a merge, counted from 0; None for none. A text, a number, a count in units of the run's, or
-            whether it is about the left and the right part of the merge.
-        kind: Which of these.
-        export: Its name in exported tables; "" where only the window has it.
-        title: Its head in the window; "" where only tables have it.
-        tip: An explanation of the title.
-        word: The word of the glossary that the title is, or "".
-        muted: Whether the window draws it in the muted colour.
-        nothing: What the window shows where there is no value.
-    """
-
+    # Its value for a merge, counted from 0; None for none. A text, a number, a count in units of the run's, or whether
+    # it is about the left and the right part of the merge.
     value: Callable[[_MergeTable, int], Any]
-    kind: Literal["text", "number", "count", "parts"]
-    export: str = ""
-    title: str = ""
-    tip: str = ""
-    word: str = ""
-    muted: bool = False
-    nothing: str = ""
+    kind: Literal["text", "number", "count", "parts"]  # which of these
+    export: str = ""  # its name in exported tables; "" where only the window has it
+    title: str = ""  # its head in the window; "" where only tables have it
+    tip: str = ""  # an explanation of the title
+    word: str = ""  # the word of the glossary that the title is, or ""
+    muted: bool = False  # whether the window draws it in the muted colour
+    nothing: str = ""  # what the window shows where there is no value
 
 
 TOGETHER = "all"  # in place of a language, where all chose together

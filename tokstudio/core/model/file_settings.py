@@ -45,33 +45,24 @@ _Tokens = list[tuple[str, int]]  # with their ids
 
 @dataclass(frozen=True)
 class FileSettings:
-    """What files say of a tokenizer besides its tokens; none of it changes what `encode` gives.
+    """What files say of a tokenizer besides its tokens; none of it changes what `encode` gives."""
 
-    Attributes:
-        roles: Special tokens by role, such as "eos_token".
-        additional: Further special tokens that the files name, in their order.
-        chat_templates: The chat templates by name; one that stands alone is `DEFAULT`.
-        in_own_files: Whether the chat templates stand in files of their own.
-        config: All other keys of `tokenizer_config.json`; None where there is no such file.
-        names_give_roles: Whether a special token without a role gets that of its name where it is exported: not where
-            the files are of a kind that transformers opens, which name each role or leave it out.
-        post_processor: That of `tokenizer.json`, which adds tokens to every text; None where there is none.
-        truncation: That of `tokenizer.json`.
-        padding: That of `tokenizer.json`.
-        notes: What is to be known about how the files were read, each a sentence.
-        former: Texts of special tokens that were renamed or removed, which chat templates may name.
-    """
-
-    roles: Mapping[str, str] = field(default_factory=dict[str, str])
-    additional: tuple[str, ...] = ()
+    roles: Mapping[str, str] = field(default_factory=dict[str, str])  # special tokens by role, such as "eos_token"
+    additional: tuple[str, ...] = ()  # further special tokens that the files name, in their order
+    # The chat templates by name; one that stands alone is `DEFAULT`.
     chat_templates: Mapping[str, str] = field(default_factory=dict[str, str])
-    in_own_files: bool = False
+    in_own_files: bool = False  # whether the chat templates stand in files of their own
+    # All other keys of `tokenizer_config.json`; None where there is no such file.
     config: Mapping[str, object] | None = None
+    # Whether a special token without a role gets that of its name where it is exported: not where the files are of a
+    # kind that transformers opens, which name each role or leave it out.
     names_give_roles: bool = True
-    post_processor: object = None
-    truncation: object = None
-    padding: object = None
+    post_processor: object = None  # that of `tokenizer.json`, which adds tokens to every text; None where there is none
+    truncation: object = None  # that of `tokenizer.json`
+    padding: object = None  # that of `tokenizer.json`
+    # What is to be known about how the files were read, each a sentence.
     notes: tuple[str, ...] = field(default=(), compare=False)
+    # Texts of special tokens that were renamed or removed, which chat templates may name.
     former: frozenset[str] = frozenset()
 
     @property

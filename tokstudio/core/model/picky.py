@@ -34,23 +34,14 @@ def share_merged(replaced: int, uses: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Falls:
-    """What the removals of a run do, in their order.
+    """What the removals of a run do, in their order."""
 
-    Attributes:
-        merges: int64 [r], the merge that each follows, counted from 0.
-        tokens: int32 [r], the removed token.
-        places: int64 [r], how often it stood in the corpus.
-        starts: int64 [r + 1], where its parts begin in `parts`, and the end of the last.
-        parts: int32, the present tokens that it falls into.
-        spans: int64 [merges], how many base tokens each merge is of.
-    """
-
-    merges: NDArray[np.int64]
-    tokens: NDArray[np.int32]
-    places: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    parts: NDArray[np.int32]
-    spans: NDArray[np.int64]
+    merges: NDArray[np.int64]  # int64 [r], the merge that each follows, counted from 0
+    tokens: NDArray[np.int32]  # int32 [r], the removed token
+    places: NDArray[np.int64]  # int64 [r], how often it stood in the corpus
+    starts: NDArray[np.int64]  # int64 [r + 1], where its parts begin in `parts`, and the end of the last
+    parts: NDArray[np.int32]  # int32, the present tokens that it falls into
+    spans: NDArray[np.int64]  # int64 [merges], how many base tokens each merge is of
 
     def __len__(self) -> int:
         return len(self.merges)

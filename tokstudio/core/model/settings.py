@@ -104,21 +104,13 @@ Kind = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class SettingColumn:
-    """The column of a setting in Train Several.
+    """The column of a setting in Train Several."""
 
-    Attributes:
-        title: Its heading.
-        tip: What it sets.
-        width: In pixels.
-        each: What has a row each where all values of a choice are tried.
-        names: The values by name; None for those of the setting, or for a number.
-    """
-
-    title: str
-    tip: str
-    width: int
-    each: str = ""
-    names: Mapping[Any, str] | None = None
+    title: str  # its heading
+    tip: str  # what it sets
+    width: int  # in pixels
+    each: str = ""  # what has a row each where all values of a choice are tried
+    names: Mapping[Any, str] | None = None  # the values by name; None for those of the setting, or for a number
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,27 +42,19 @@ SETS = ("late", "strips_left", "strips_right", "words", "ordinary", "normalized"
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is done to a text before it is split.
+    """What is done to a text before it is split."""
 
-    Attributes:
-        nfc: Whether text is normalized to form C.
-        prefix_space: Whether a space is put before text that does not begin with one.
-        late: Special tokens that are found only in normalized text, after the others.
-        strips_left: Special tokens that include the white space before them.
-        strips_right: Special tokens that include the white space after them.
-        words: Special tokens that are found only where no letter, digit or the like is beside them.
-        ordinary: Added tokens that are not special: they are found always, without being allowed.
-        normalized: All special tokens of a file that says that they are found in normalized text, and normalizes none;
-            it changes nothing, and is written again.
-    """
-
-    nfc: bool = False
-    prefix_space: bool = False
-    late: frozenset[str] = frozenset()
-    strips_left: frozenset[str] = frozenset()
-    strips_right: frozenset[str] = frozenset()
+    nfc: bool = False  # whether text is normalized to form C
+    prefix_space: bool = False  # whether a space is put before text that does not begin with one
+    late: frozenset[str] = frozenset()  # special tokens that are found only in normalized text, after the others
+    strips_left: frozenset[str] = frozenset()  # special tokens that include the white space before them
+    strips_right: frozenset[str] = frozenset()  # special tokens that include the white space after them
+    # Special tokens that are found only where no letter, digit or the like is beside them.
     words: frozenset[str] = frozenset()
+    # Added tokens that are not special: they are found always, without being allowed.
     ordinary: frozenset[str] = frozenset()
+    # All special tokens of a file that says that they are found in normalized text, and normalizes none; it changes
+    # nothing, and is written again.
     normalized: frozenset[str] = field(default=frozenset(), compare=False)
 
     @cached_property
@@ -90,18 +82,12 @@ class Preparation:
 
 @dataclass(frozen=True, eq=False)
 class PreparedText:
-    """Documents ready to be split.
+    """Documents ready to be split."""
 
-    Attributes:
-        data: uint8, their prepared text, with `PADDING` bytes after it; it contains the special tokens.
-        pieces: The pieces of text between special tokens.
-        specials: The texts of the special tokens, by their numbers in `pieces`.
-        changes: What was changed, step by step: int64 [n, 4], the start and end of a part before the step and after it.
-    """
-
-    data: NDArray[np.uint8]
-    pieces: Pieces
-    specials: tuple[bytes, ...]
+    data: NDArray[np.uint8]  # uint8, their prepared text, with `PADDING` bytes after it; it contains the special tokens
+    pieces: Pieces  # the pieces of text between special tokens
+    specials: tuple[bytes, ...]  # the texts of the special tokens, by their numbers in `pieces`
+    # What was changed, step by step: int64 [n, 4], the start and end of a part before the step and after it.
     changes: tuple[NDArray[np.int64], ...] = field(default=())
 
     @property

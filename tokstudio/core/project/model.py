@@ -68,17 +68,12 @@ class ProjectSource:
 
 @dataclass(frozen=True, eq=False)
 class ProjectRun:
-    """A run that was trained in TokStudio.
-
-    Attributes:
-        sources: Indexes of its sources in the project, in order.
-        state: Further state of the window for it.
-    """
+    """A run that was trained in TokStudio."""
 
     name: str
     run: Run
-    sources: tuple[int, ...] = ()
-    state: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    sources: tuple[int, ...] = ()  # indexes of its sources in the project, in order
+    state: Mapping[str, Json] = field(default_factory=dict[str, Json])  # further state of the window for it
 
 
 @dataclass(frozen=True)
@@ -91,18 +86,12 @@ class TokenizerFile:
 
 @dataclass(frozen=True, eq=False)
 class ProjectTokenizer:
-    """A tokenizer that was opened from files.
-
-    Attributes:
-        files: Its files; the first is the one to open.
-        pattern: The pattern that was given when it was opened, if any.
-        state: Further state of the window for it.
-    """
+    """A tokenizer that was opened from files."""
 
     name: str
-    files: tuple[TokenizerFile, ...]
-    pattern: str | None = None
-    state: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    files: tuple[TokenizerFile, ...]  # its files; the first is the one to open
+    pattern: str | None = None  # the pattern that was given when it was opened, if any
+    state: Mapping[str, Json] = field(default_factory=dict[str, Json])  # further state of the window for it
 
     @property
     def trained_on(self) -> tuple[str, ...]:

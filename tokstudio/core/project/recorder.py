@@ -196,22 +196,15 @@ class Recorder:
 
 @dataclass(frozen=True, eq=False)
 class LeftBehind:
-    """The files that a killed process has left.
+    """The files that a killed process has left."""
 
-    Attributes:
-        project: The latest saved state of the project; None where there is none.
-        recording: A project with the run in training; None where there is none, or it has no merges. The `ended` of a
-            run that had not ended is "stopped".
-        modified: The modification time of the later of the two, in seconds since the epoch.
-        files: The files it was read from.
-        ended: Whether it was left because the session ended, not by a crash.
-    """
-
-    project: Project | None
+    project: Project | None  # the latest saved state of the project; None where there is none
+    # A project with the run in training; None where there is none, or it has no merges. The `ended` of a run that had
+    # not ended is "stopped".
     recording: Project | None
-    modified: float
-    files: tuple[Path, ...]
-    ended: bool = False
+    modified: float  # the modification time of the later of the two, in seconds since the epoch
+    files: tuple[Path, ...]  # the files it was read from
+    ended: bool = False  # whether it was left because the session ended, not by a crash
 
     def discard(self) -> None:
         """Removes the files, because their content is saved or not wanted."""

@@ -147,21 +147,13 @@ class EncodingSettings:
 
 @dataclass(frozen=True)
 class Unit:
-    """What is read as one, and by one worker of a cluster.
+    """What is read as one, and by one worker of a cluster."""
 
-    Attributes:
-        entry: A file, or files that are one data set where their documents are filtered together.
-        reading: How it is read; of a file of a data set, with the column that its first file has.
-        name: See `EncodedFile`.
-        stored_bytes: The size of its files.
-        modified: When the last of them was changed, in nanoseconds.
-    """
-
-    entry: Entry
-    reading: Reading
-    name: str
-    stored_bytes: int
-    modified: int
+    entry: Entry  # a file, or files that are one data set where their documents are filtered together
+    reading: Reading  # how it is read; of a file of a data set, with the column that its first file has
+    name: str  # see `EncodedFile`
+    stored_bytes: int  # the size of its files
+    modified: int  # when the last of them was changed, in nanoseconds
 
     @property
     def weight(self) -> int:

@@ -36,53 +36,32 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Shard:
-    """What is in one shard.
+    """What is in one shard."""
 
-    Attributes:
-        tokens: Its ids, with end tokens.
-        documents: All of them are whole.
-        bytes: Those of the text of its documents.
-        empty_documents: Documents without text.
-        unknown_tokens: How many of the ids are the unknown token.
-        sha256: The hash of its ids as they are in the file, without a header.
-        ends_sha256: That of the ends of its documents, likewise.
-        parquet_sha256: That of the whole file of Parquet, which another version of pyarrow would write differently; ""
-            where there is none.
-    """
-
-    tokens: int
-    documents: int
-    bytes: int
-    empty_documents: int
-    unknown_tokens: int
-    sha256: str
-    ends_sha256: str
+    tokens: int  # its ids, with end tokens
+    documents: int  # all of them are whole
+    bytes: int  # those of the text of its documents
+    empty_documents: int  # documents without text
+    unknown_tokens: int  # how many of the ids are the unknown token
+    sha256: str  # the hash of its ids as they are in the file, without a header
+    ends_sha256: str  # that of the ends of its documents, likewise
+    # That of the whole file of Parquet, which another version of pyarrow would write differently; "" where there is
+    # none.
     parquet_sha256: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
 class EncodedFile:
-    """What was read of one file, or of files that are one data set.
+    """What was read of one file, or of files that are one data set."""
 
-    Attributes:
-        name: Within the folder that was given, with its name.
-        stored_bytes: As it is stored.
-        documents: All of them, also those without text.
-        bytes: Those of the text.
-        kind: What it is, such as "JSON Lines, zstd"; "" for plain text.
-        column: The column of a data set that was read; "" for none.
-        encoding: That of its text, such as "utf-8".
-        notes: What was dropped or changed, and how much.
-    """
-
-    name: str
-    stored_bytes: int
-    documents: int
-    bytes: int
-    kind: str = ""
-    column: str = ""
-    encoding: str = ""
-    notes: tuple[str, ...] = ()
+    name: str  # within the folder that was given, with its name
+    stored_bytes: int  # as it is stored
+    documents: int  # all of them, also those without text
+    bytes: int  # those of the text
+    kind: str = ""  # what it is, such as "JSON Lines, zstd"; "" for plain text
+    column: str = ""  # the column of a data set that was read; "" for none
+    encoding: str = ""  # that of its text, such as "utf-8"
+    notes: tuple[str, ...] = ()  # what was dropped or changed, and how much
 
 
 @dataclass(frozen=True)
@@ -96,23 +75,15 @@ class Input:
 
 @dataclass(frozen=True)
 class Manifest:
-    """All that is said of a folder of shards.
+    """All that is said of a folder of shards."""
 
-    Attributes:
-        settings: How it is made: JSON values by name, with the hash of the tokenizer.
-        inputs: What is encoded, in its order; of a complete folder without the times of their changes.
-        shards: Those that are complete.
-        files: What was read of the first inputs: of those whose documents are all in these shards.
-        skipped: Files of folders that could not be read, each with the reason.
-        is_complete: Whether all documents are in the shards.
-    """
-
-    settings: Mapping[str, object]
-    inputs: tuple[Input, ...]
-    shards: tuple[Shard, ...] = ()
+    settings: Mapping[str, object]  # how it is made: JSON values by name, with the hash of the tokenizer
+    inputs: tuple[Input, ...]  # what is encoded, in its order; of a complete folder without the times of their changes
+    shards: tuple[Shard, ...] = ()  # those that are complete
+    # What was read of the first inputs: of those whose documents are all in these shards.
     files: tuple[EncodedFile, ...] = ()
-    skipped: tuple[tuple[str, str], ...] = ()
-    is_complete: bool = False
+    skipped: tuple[tuple[str, str], ...] = ()  # files of folders that could not be read, each with the reason
+    is_complete: bool = False  # whether all documents are in the shards
 
     @property
     def formats(self) -> tuple[str, ...]:

@@ -66,18 +66,12 @@ _SWAPPED = Hypothesis(
 
 @dataclass(frozen=True, kw_only=True)
 class CheckSettings:
-    """What the class was asked to do; the base tokens are bytes.
+    """What the class was asked to do; the base tokens are bytes."""
 
-    Attributes:
-        vocabulary_size: Tokens in all, with the special ones; None for as many as the checked list has.
-        tie_break: As in `TrainingConfig`; "bytes" takes the greatest pair by its bytes.
-        special_tokens: Texts that no merge has a part of.
-    """
-
-    vocabulary_size: int | None = None
+    vocabulary_size: int | None = None  # tokens in all, with the special ones; None for as many as the checked list has
     pattern: str = "gpt2"
-    tie_break: TieBreak = "bytes"
-    special_tokens: Sequence[str] = ()
+    tie_break: TieBreak = "bytes"  # as in `TrainingConfig`; "bytes" takes the greatest pair by its bytes
+    special_tokens: Sequence[str] = ()  # texts that no merge has a part of
 
     @property
     def recipe(self) -> Recipe:
@@ -98,37 +92,23 @@ class CheckSettings:
 
 @dataclass(frozen=True)
 class Difference:
-    """The first place where two lists of merges differ.
+    """The first place where two lists of merges differ."""
 
-    Attributes:
-        place: The number of the merge, from 1.
-        theirs: Their pair; None where their list has ended.
-        ours: The right pair; None where nothing was left to merge, or the vocabulary was complete.
-        counts: How often each of them occurs at that moment.
-        tied: How many pairs have the highest count.
-    """
-
-    place: int
-    theirs: Merge | None
-    ours: Merge | None
-    counts: tuple[int, int]
-    tied: int
+    place: int  # the number of the merge, from 1
+    theirs: Merge | None  # their pair; None where their list has ended
+    ours: Merge | None  # the right pair; None where nothing was left to merge, or the vocabulary was complete
+    counts: tuple[int, int]  # how often each of them occurs at that moment
+    tied: int  # how many pairs have the highest count
 
 
 @dataclass(frozen=True)
 class Check:
-    """What a check has found.
+    """What a check has found."""
 
-    Attributes:
-        merges: How many merges they have.
-        expected: How many there should be.
-        causes: Each a list of mistakes that together give their whole list.
-    """
-
-    merges: int
-    expected: int
+    merges: int  # how many merges they have
+    expected: int  # how many there should be
     difference: Difference | None
-    causes: tuple[tuple[Hypothesis, ...], ...] = ()
+    causes: tuple[tuple[Hypothesis, ...], ...] = ()  # each a list of mistakes that together give their whole list
 
     @property
     def identical(self) -> bool:

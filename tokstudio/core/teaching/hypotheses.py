@@ -43,19 +43,12 @@ _IN_A_DICTIONARY: Mapping[str, tuple[Mapping[str, object], ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """A mistake.
+    """A mistake."""
 
-    Attributes:
-        key: Its name in results.
-        meaning: What the code does, as a sentence.
-        advice: What to look at, as a sentence.
-        variants: Fields of `Recipe`; one of them must give the whole list.
-    """
-
-    key: str
-    meaning: str
-    advice: str
-    variants: tuple[Mapping[str, object], ...] = ()
+    key: str  # its name in results
+    meaning: str  # what the code does, as a sentence
+    advice: str  # what to look at, as a sentence
+    variants: tuple[Mapping[str, object], ...] = ()  # fields of `Recipe`; one of them must give the whole list
 
     def recipes(self, recipe: Recipe) -> list[tuple[Mapping[str, object], Recipe]]:
         """What becomes of a recipe by each variant that changes it, with the fields that were changed."""

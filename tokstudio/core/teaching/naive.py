@@ -58,41 +58,31 @@ _RE = "re "  # begins a pattern for Python's own `re`, whose \\w has no combinin
 
 @dataclass(frozen=True)
 class Recipe:
-    r"""How a naive trainer works. The defaults make no mistake.
+    """How a naive trainer works. The defaults make no mistake."""
 
-    Attributes:
-        pattern: A name of `patterns.NAMES` or `_SPLITS`, or a regular expression; with "re " before it, for `re`.
-        errors: What becomes of bytes that are not UTF-8: kept ("surrogateescape"), or as `bytes.decode` has it; or
-            "latin-1", where every byte is read as a character.
-        newlines: The ends of lines that are changed, as a regular expression, and what they become; "" for none.
-        parts: What the pattern is applied to: texts between special tokens, or their lines.
-        stripped: What loses white space at both ends.
-        words_once: Whether each distinct word counts once.
-        lower_case: What is in lower case: the text or its words; or the text by `str.casefold` or `bytes.lower`.
-        old_neighbours: Where the pairs that a merge has replaced keep their counts.
-        new_neighbours: Where the pairs that a merge has made are not counted.
-        first_place_only: Whether a merge changes only the first place in a word.
-        recounts: What the same merge makes when it follows, as the pairs that were left over are counted again.
-        moves: Whether a changed word becomes the last one, as in a dictionary from which the old one is deleted.
-        updates: How the counts of pairs are changed after a merge.
-    """
-
+    # A name of `patterns.NAMES` or `_SPLITS`, or a regular expression; with "re " before it, for `re`.
     pattern: str = "gpt2"
+    # What becomes of bytes that are not UTF-8: kept ("surrogateescape"), or as `bytes.decode` has it; or "latin-1",
+    # where every byte is read as a character.
     errors: str = "surrogateescape"
+    # The ends of lines that are changed, as a regular expression, and what they become; "" for none.
     newlines: tuple[str, str] = ("", "")
+    # What is in lower case: the text or its words; or the text by `str.casefold` or `bytes.lower`.
     lower_case: Literal["", "text", "words", "casefold", "bytes"] = ""
     specials: Specials = "cut"
-    parts: Parts = "whole"
-    stripped: Stripped = ""
+    parts: Parts = "whole"  # what the pattern is applied to: texts between special tokens, or their lines
+    stripped: Stripped = ""  # what loses white space at both ends
     characters: bool = False
-    words_once: bool = False
+    words_once: bool = False  # whether each distinct word counts once
     ties: Ties = "bytes"
-    old_neighbours: Sides = ""
-    new_neighbours: Sides = ""
-    first_place_only: bool = False
+    old_neighbours: Sides = ""  # where the pairs that a merge has replaced keep their counts
+    new_neighbours: Sides = ""  # where the pairs that a merge has made are not counted
+    first_place_only: bool = False  # whether a merge changes only the first place in a word
+    # What the same merge makes when it follows, as the pairs that were left over are counted again.
     recounts: Literal["", "same token", "new token"] = ""
+    # Whether a changed word becomes the last one, as in a dictionary from which the old one is deleted.
     moves: bool = False
-    updates: Updates = "places"
+    updates: Updates = "places"  # how the counts of pairs are changed after a merge
 
     @property
     def of_words(self) -> tuple[object, ...]:

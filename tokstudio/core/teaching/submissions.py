@@ -300,18 +300,13 @@ _SOME_ARE_ENOUGH = 3  # unknown tokens are named
 
 @dataclass(frozen=True)
 class Submission:
-    """The merges of a file.
+    """The merges of a file."""
 
-    Attributes:
-        name: Of the file, or of its folder.
-        readings: The merges, in each way that the file can be read; the most likely one first.
-        remarks: What is strange about the merges, each a sentence.
-    """
-
-    name: str
+    name: str  # of the file, or of its folder
     path: Path
+    # The merges, in each way that the file can be read; the most likely one first.
     readings: tuple[tuple[Merge, ...], ...]
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # what is strange about the merges, each a sentence
 
 
 def submissions(path: Path) -> list[Path]:

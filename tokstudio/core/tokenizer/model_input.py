@@ -52,25 +52,15 @@ class ModelInput(_ModelInput, total=False):
 
 @dataclass(frozen=True)
 class InputShape:
-    """What is done to the ids of each text.
+    """What is done to the ids of each text."""
 
-    Attributes:
-        before: The ids to put before each text.
-        after: The ids to put after it.
-        most: The most ids of a text, with those around it; None for any number.
-        cut_left: Whether text is cut off at its beginning, not at its end.
-        filler: The id to pad with; None not to pad.
-        width: How many ids are filled up; None for those of the longest text.
-        pad_left: Whether the padding is before the ids.
-    """
-
-    before: list[int]
-    after: list[int]
-    most: int | None
-    cut_left: bool
-    filler: int | None
-    width: int | None
-    pad_left: bool
+    before: list[int]  # the ids to put before each text
+    after: list[int]  # the ids to put after it
+    most: int | None  # the most ids of a text, with those around it; None for any number
+    cut_left: bool  # whether text is cut off at its beginning, not at its end
+    filler: int | None  # the id to pad with; None not to pad
+    width: int | None  # how many ids are filled up; None for those of the longest text
+    pad_left: bool  # whether the padding is before the ids
 
     def cut(self, batch: Batch, places: NDArray[np.int64] | None) -> tuple[Batch, NDArray[np.int64] | None]:
         """A batch without padding cut to fit, and the int64 [ids, 2] places of its ids, where they are given."""

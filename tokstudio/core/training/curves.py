@@ -123,21 +123,15 @@ _PHASE = "measuring sources"
 
 @dataclass(frozen=True, eq=False)
 class SourceCurves:
-    """The token counts of the sources of a run, not weighted; held-out text and special tokens are left out.
+    """The token counts of the sources of a run, not weighted; held-out text and special tokens are left out."""
 
-    Attributes:
-        names: The name of each source: of an entry of the corpus, see `corpus.source.entries`.
-        bytes: int64 [sources], bytes of text.
-        tokens: int64 [merges + 1, sources], tokens after 0, 1, ... merges, with those of the tokenizer at the start.
-        parallel: The same of the parallel texts that decided which language chose each merge; None without any.
-        lines: The lines of each source where all have the same lines, in different languages; else 0.
-    """
-
-    names: tuple[str, ...]
-    bytes: NDArray[np.int64]
+    names: tuple[str, ...]  # the name of each source: of an entry of the corpus, see `corpus.source.entries`
+    bytes: NDArray[np.int64]  # int64 [sources], bytes of text
+    # int64 [merges + 1, sources], tokens after 0, 1, ... merges, with those of the tokenizer at the start.
     tokens: NDArray[np.int64]
+    # The same of the parallel texts that decided which language chose each merge; None without any.
     parallel: SourceCurves | None = None
-    lines: int = 0
+    lines: int = 0  # the lines of each source where all have the same lines, in different languages; else 0
 
     def __post_init__(self) -> None:
         self.bytes.setflags(write=False)

@@ -25,18 +25,13 @@ _PIECE = 400_000  # places counted by language in one piece of work
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """What decides the next merge.
+    """What decides the next merge."""
 
-    Attributes:
-        language: The number of the language that chooses; -1 where all choose together, or none is left.
-        scores: float64 [languages], tokens of the parallel texts, or bytes per token divided by the ratio; NaN for a
-            language that never chooses.
-        passed_over: The languages that would come before it, but chose too often lately.
-    """
-
-    language: int
+    language: int  # the number of the language that chooses; -1 where all choose together, or none is left
+    # float64 [languages], tokens of the parallel texts, or bytes per token divided by the ratio; NaN for a language
+    # that never chooses.
     scores: NDArray[np.float64]
-    passed_over: tuple[int, ...]
+    passed_over: tuple[int, ...]  # the languages that would come before it, but chose too often lately
 
 
 class ParityEngine(PairEngine):

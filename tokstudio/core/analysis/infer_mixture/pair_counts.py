@@ -45,25 +45,17 @@ _LINE_BEGINS = re.compile(rb"\n(?=\S)")
 
 @dataclass(frozen=True, eq=False)
 class CandidateWords:
-    """The distinct words of all candidates as base tokens, and how often each part of a candidate has each.
+    """The distinct words of all candidates as base tokens, and how often each part of a candidate has each."""
 
-    Attributes:
-        symbols: int32, those of all words, one after another: ids, and higher numbers for units without one.
-        starts: int64 [words + 1].
-        words: int32 [rows], the word of each row.
-        parts: int32 [rows], its part: `PARTS` x the number of its candidate, and that of the part in it.
-        counts: int64 [rows], how often the part has the word.
-        bytes: int64 [candidates, `PARTS`], without special tokens.
-        replaced: For each candidate, how many places became U+FFFD because they were not UTF-8.
-    """
-
+    # int32, those of all words, one after another: ids, and higher numbers for units without one.
     symbols: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    words: NDArray[np.int32]
+    starts: NDArray[np.int64]  # int64 [words + 1]
+    words: NDArray[np.int32]  # int32 [rows], the word of each row
+    # int32 [rows], its part: `PARTS` x the number of its candidate, and that of the part in it.
     parts: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    bytes: NDArray[np.int64]
-    replaced: tuple[int, ...]
+    counts: NDArray[np.int64]  # int64 [rows], how often the part has the word
+    bytes: NDArray[np.int64]  # int64 [candidates, `PARTS`], without special tokens
+    replaced: tuple[int, ...]  # for each candidate, how many places became U+FFFD because they were not UTF-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,24 +63,16 @@ class PairRecords:
     """The pairs of the candidates, with a record from each step where the count of one changes.
 
     Step t is before merge t. Records are in the order of pairs, those of a pair in the order of steps.
-
-    Attributes:
-        pairs: int32 [records], the number of each pair.
-        begins: int32 [records], the first step.
-        ends: int32 [records], the step after the last.
-        of_merges: int64 [steps], the record of the pair of each merge at its own step; -1 where no candidate has it.
-        numbers: int32 [changes], the record of each change of a word.
-        words: int32 [changes], the word.
-        changes: int8 [changes], 1 or -1.
     """
 
-    pairs: NDArray[np.int32]
-    begins: NDArray[np.int32]
-    ends: NDArray[np.int32]
+    pairs: NDArray[np.int32]  # int32 [records], the number of each pair
+    begins: NDArray[np.int32]  # int32 [records], the first step
+    ends: NDArray[np.int32]  # int32 [records], the step after the last
+    # int64 [steps], the record of the pair of each merge at its own step; -1 where no candidate has it.
     of_merges: NDArray[np.int64]
-    numbers: NDArray[np.int32]
-    words: NDArray[np.int32]
-    changes: NDArray[np.int8]
+    numbers: NDArray[np.int32]  # int32 [changes], the record of each change of a word
+    words: NDArray[np.int32]  # int32 [changes], the word
+    changes: NDArray[np.int8]  # int8 [changes], 1 or -1
 
     def __len__(self) -> int:
         return len(self.pairs)

@@ -32,21 +32,13 @@ _DEVEX = 1  # the pricing of the dual simplex that took least time
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What the programme gives.
+    """What the programme gives."""
 
-    Attributes:
-        shares: float64 [texts], with the sum 1.
-        objective: The sum of all slacks, in occurrences per `PER_BYTES` bytes.
-        misfit: The same over the sum of the counts of all merges in the mixture.
-        rows: The records and steps of all rows that were generated.
-        basis: The solver's basis, from which a programme with the same rows starts near its solution.
-    """
-
-    shares: NDArray[np.float64]
-    objective: float
-    misfit: float
-    rows: tuple[tuple[int, int], ...]
-    basis: Any
+    shares: NDArray[np.float64]  # float64 [texts], with the sum 1
+    objective: float  # the sum of all slacks, in occurrences per `PER_BYTES` bytes
+    misfit: float  # the same over the sum of the counts of all merges in the mixture
+    rows: tuple[tuple[int, int], ...]  # the records and steps of all rows that were generated
+    basis: Any  # the solver's basis, from which a programme with the same rows starts near its solution
 
 
 def solve_work(

@@ -100,19 +100,13 @@ class DividedPart:
 
 @dataclass
 class PassOn:
-    """Receives documents while they are read, in groups, so that their text is not kept.
+    """Receives documents while they are read, in groups, so that their text is not kept."""
 
-    Attributes:
-        receive: Called with the bytes of some documents, which must not be changed, and their ends.
-        skip: So many of the first documents are not given to it.
-        documents: How many were read; also those that were skipped.
-        bytes: Those of their text.
-    """
-
+    # Called with the bytes of some documents, which must not be changed, and their ends.
     receive: Callable[[NDArray[np.uint8], NDArray[np.int64]], None]
-    skip: int = 0
-    documents: int = 0
-    bytes: int = 0
+    skip: int = 0  # so many of the first documents are not given to it
+    documents: int = 0  # how many were read; also those that were skipped
+    bytes: int = 0  # those of their text
 
     def add(self, data: NDArray[np.uint8], ends: NDArray[np.int64]) -> None:
         """Passes on some documents."""

@@ -106,46 +106,27 @@ _MOST_NAMED = 12
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a data set; that of a nested value has a path as its name.
+    """A column of a data set; that of a nested value has a path as its name."""
 
-    Attributes:
-        name: Such as "text" or "messages.content".
-        kind: "text" for one that can be the text of documents, else such as "number" or "mixed".
-        values: Up to ten of its first texts, shortened; none where it holds no text.
-        steps: The names on the path.
-        lists: For each step, how many lists are around what stands there.
-        length: The mean number of characters of its first texts.
-    """
-
-    name: str
-    kind: str
-    values: tuple[str, ...] = ()
-    steps: tuple[str, ...] = ()
-    lists: tuple[int, ...] = ()
-    length: float = 0.0
+    name: str  # such as "text" or "messages.content"
+    kind: str  # "text" for one that can be the text of documents, else such as "number" or "mixed"
+    values: tuple[str, ...] = ()  # up to ten of its first texts, shortened; none where it holds no text
+    steps: tuple[str, ...] = ()  # the names on the path
+    lists: tuple[int, ...] = ()  # for each step, how many lists are around what stands there
+    length: float = 0.0  # the mean number of characters of its first texts
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What is in a file or a folder, as far as its beginning shows.
+    """What is in a file or a folder, as far as its beginning shows."""
 
-    Attributes:
-        name: The name of the file or the folder.
-        kind: Such as "Parquet", "JSON Lines, zstd" or "plain text".
-        columns: The columns of a data set in their order; none for plain text.
-        field: The name of the column that is read where none is chosen; None where there is no text.
-        delimiter: What separates the columns of CSV; None for anything else.
-        files: How many files there are: the members of an archive, the shards of a data set.
-        rows: How many rows there are; None where only reading all would tell.
-    """
-
-    name: str
-    kind: str
-    columns: tuple[Column, ...] = ()
-    field: str | None = None
-    delimiter: str | None = None
-    files: int = 1
-    rows: int | None = None
+    name: str  # the name of the file or the folder
+    kind: str  # such as "Parquet", "JSON Lines, zstd" or "plain text"
+    columns: tuple[Column, ...] = ()  # the columns of a data set in their order; none for plain text
+    field: str | None = None  # the name of the column that is read where none is chosen; None where there is no text
+    delimiter: str | None = None  # what separates the columns of CSV; None for anything else
+    files: int = 1  # how many files there are: the members of an archive, the shards of a data set
+    rows: int | None = None  # how many rows there are; None where only reading all would tell
 
     @property
     def is_data(self) -> bool:

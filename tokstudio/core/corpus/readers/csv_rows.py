@@ -36,20 +36,13 @@ _NUMBER = re.compile(r"[-+]?[\d.,]+")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a table is written.
-
-    Attributes:
-        quote: What is around a value with delimiters in it; "" where nothing is.
-        escape: What stands before a quote within quotes; "" where it is doubled.
-        names: The names of the columns.
-        has_names: Whether they are the first row.
-    """
+    """How a table is written."""
 
     delimiter: str
-    quote: str
-    escape: str
-    names: tuple[str, ...]
-    has_names: bool
+    quote: str  # what is around a value with delimiters in it; "" where nothing is
+    escape: str  # what stands before a quote within quotes; "" where it is doubled
+    names: tuple[str, ...]  # the names of the columns
+    has_names: bool  # whether they are the first row
 
 
 def dialect_of(

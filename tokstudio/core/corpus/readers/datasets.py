@@ -55,24 +55,15 @@ class NoColumnOfTextError(CorpusError):
 
 @dataclass(frozen=True)
 class Look:
-    """What the beginning of a file shows.
+    """What the beginning of a file shows."""
 
-    Attributes:
-        kind: One of the kinds of `kinds`.
-        compression: Those around it, the outermost first.
-        encoding: Of JSON and tables.
-        columns: Of a data set.
-        dialect: Of CSV and TSV.
-        has_no_text: Whether it is read as plain text because it is JSON in which no column holds text.
-    """
-
-    kind: str
-    compression: tuple[str, ...] = ()
-    encoding: str = ""
-    columns: tuple[Column, ...] = ()
-    dialect: Dialect | None = None
+    kind: str  # one of the kinds of `kinds`
+    compression: tuple[str, ...] = ()  # those around it, the outermost first
+    encoding: str = ""  # of JSON and tables
+    columns: tuple[Column, ...] = ()  # of a data set
+    dialect: Dialect | None = None  # of CSV and TSV
     rows: int | None = None
-    has_no_text: bool = False
+    has_no_text: bool = False  # whether it is read as plain text because it is JSON in which no column holds text
 
     @property
     def shown(self) -> str:

@@ -62,29 +62,19 @@ MOST_APART = 64
 
 @dataclass(frozen=True)
 class Entry:
-    """What is read as one: a file, an archive, or the shards of a data set.
+    """What is read as one: a file, an archive, or the shards of a data set."""
 
-    Attributes:
-        path: The file; of shards, the folder.
-        group: The path of the folder of many texts that it was opened with, else "".
-        shards: The files of a data set, in their order; none of a single file.
-        name: The name of such a data set within its folder; "" where it is the only one. Of a file at an address that
-            is not fetched yet, the name of the data set that it is with others, else "".
-        is_found: Whether it was found in a folder, and not named itself.
-        times: How many times it was given up to here: above 1 where the same files were given before.
-        note: What else is said of it; "" for nothing.
-        size: The bytes of a file at an address that is not fetched yet; else 0.
-        address: Of such a file, as it was given; its `path` is the address without secrets.
-    """
-
-    path: Path
-    group: str = ""
-    shards: tuple[Path, ...] = ()
+    path: Path  # the file; of shards, the folder
+    group: str = ""  # the path of the folder of many texts that it was opened with, else ""
+    shards: tuple[Path, ...] = ()  # the files of a data set, in their order; none of a single file
+    # The name of such a data set within its folder; "" where it is the only one. Of a file at an address that is not
+    # fetched yet, the name of the data set that it is with others, else "".
     name: str = ""
-    is_found: bool = False
-    times: int = 1
-    note: str = ""
-    size: int = 0
+    is_found: bool = False  # whether it was found in a folder, and not named itself
+    times: int = 1  # how many times it was given up to here: above 1 where the same files were given before
+    note: str = ""  # what else is said of it; "" for nothing
+    size: int = 0  # the bytes of a file at an address that is not fetched yet; else 0
+    # Of such a file, as it was given; its `path` is the address without secrets.
     address: str = field(default="", repr=False)
 
     @property
@@ -172,19 +162,12 @@ def read_folder_work(path: AnyPath, own: Collection[Path] = ()) -> Work[Folder]:
 
 @dataclass(frozen=True)
 class Fetching:
-    """How texts are fetched whose address is given in place of a path.
+    """How texts are fetched whose address is given in place of a path."""
 
-    Attributes:
-        reading: Its columns are fetched.
-        encoding: As of `read_work`.
-        sample_bytes: How many bytes of text are taken of each address; None for all.
-        seed: Of the choice of what is taken.
-    """
-
-    reading: Reading = field(default_factory=Reading)
-    encoding: str | None = None
-    sample_bytes: int | None = None
-    seed: int = 0
+    reading: Reading = field(default_factory=Reading)  # its columns are fetched
+    encoding: str | None = None  # as of `read_work`
+    sample_bytes: int | None = None  # how many bytes of text are taken of each address; None for all
+    seed: int = 0  # of the choice of what is taken
 
 
 def expand_work(

@@ -45,15 +45,10 @@ _LIST_OF_OBJECTS = re.compile(r'\s*\[\s*\{\s*("([^"\\]|\\.)*"\s*:|\})')
 
 @dataclass(frozen=True)
 class Kind:
-    """What a file holds.
+    """What a file holds."""
 
-    Attributes:
-        name: One of the kinds above, or such as "a PNG image".
-        is_binary: Whether it is none that can be read.
-    """
-
-    name: str
-    is_binary: bool = False
+    name: str  # one of the kinds above, or such as "a PNG image"
+    is_binary: bool = False  # whether it is none that can be read
 
 
 def kind_of(name: str, head: bytes) -> Kind:

@@ -21,17 +21,11 @@ _LEAST_OF_GROUP = 1 << 22  # bytes: of a larger group of rows, only the beginnin
 
 @dataclass(frozen=True)
 class RowGroup:
-    """A group of rows of the file with this number.
+    """A group of rows of the file with this number."""
 
-    Attributes:
-        file: The number of the file among those that were chosen.
-        number: Of the group in the file, from 0.
-        size: About how many bytes of text it has.
-    """
-
-    file: int
-    number: int
-    size: int
+    file: int  # the number of the file among those that were chosen
+    number: int  # of the group in the file, from 0
+    size: int  # about how many bytes of text it has
 
 
 @dataclass(frozen=True)

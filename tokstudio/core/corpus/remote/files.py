@@ -35,19 +35,12 @@ A = TypeVar("A")
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file at an address.
+    """A file at an address."""
 
-    Attributes:
-        path: Below the address, with `/`; what is chosen by a seed depends on it.
-        size: Its bytes.
-        tag: What tells one version of it from another; "" where nothing does.
-        place: What the connection calls it.
-    """
-
-    path: str
-    size: int
-    tag: str
-    place: str
+    path: str  # below the address, with `/`; what is chosen by a seed depends on it
+    size: int  # its bytes
+    tag: str  # what tells one version of it from another; "" where nothing does
+    place: str  # what the connection calls it
 
     @property
     def name(self) -> str:

@@ -51,19 +51,12 @@ _WORD = re.compile(r"[a-z]+")
 
 @dataclass(frozen=True)
 class RemoteListing:
-    """The files of an address.
+    """The files of an address."""
 
-    Attributes:
-        files: In the order in which they are read.
-        connection: Reads parts of them.
-        commit: Of the Hub's repository; "" elsewhere.
-        notes: What was chosen or is missing, in words.
-    """
-
-    files: tuple[RemoteFile, ...]
-    connection: RemoteConnection
-    commit: str = ""
-    notes: tuple[str, ...] = ()
+    files: tuple[RemoteFile, ...]  # in the order in which they are read
+    connection: RemoteConnection  # reads parts of them
+    commit: str = ""  # of the Hub's repository; "" elsewhere
+    notes: tuple[str, ...] = ()  # what was chosen or is missing, in words
 
 
 @dataclass(frozen=True)

@@ -18,27 +18,17 @@ from tokstudio.core.hub.fetching_texts import ShownText, ShowText, ask_work
 
 @dataclass(frozen=True)
 class TextPreview:
-    """What is at an address, before anything large is read.
+    """What is at an address, before anything large is read."""
 
-    Attributes:
-        address: With the commit.
-        configurations: Of a data set of the Hub: the names of each one's splits, by its name.
-        license: Of it; "" where it is not said.
-        gated: Whether its owner asks for consent.
-        files: How many files are read; 0 where a configuration must be chosen first.
-        size: Their bytes.
-        contents: The columns with the first rows; None as above.
-        notes: What is to be said.
-    """
-
-    address: str
+    address: str  # with the commit
+    # Of a data set of the Hub: the names of each one's splits, by its name.
     configurations: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    license: str = ""
-    gated: bool = False
-    files: int = 0
-    size: int = 0
-    contents: Contents | None = None
-    notes: tuple[str, ...] = ()
+    license: str = ""  # of it; "" where it is not said
+    gated: bool = False  # whether its owner asks for consent
+    files: int = 0  # how many files are read; 0 where a configuration must be chosen first
+    size: int = 0  # their bytes
+    contents: Contents | None = None  # the columns with the first rows; None as above
+    notes: tuple[str, ...] = ()  # what is to be said
 
 
 def preview_work(address: Address) -> Work[TextPreview]:

@@ -13,23 +13,15 @@ from tokstudio.core.pretokenization.preparation import Preparation
 
 @dataclass(frozen=True)
 class AddedToken:
-    """A token that the library cuts out of text before anything else.
-
-    Attributes:
-        normalized: Whether it is searched in the normalized text, after the others.
-        special: Whether its recognition can be turned off.
-        strips_left: Whether it includes the white space before it.
-        strips_right: Whether it includes the white space after it.
-        is_word: Whether it matches only whole words.
-    """
+    """A token that the library cuts out of text before anything else."""
 
     content: str
     id: int
-    normalized: bool
-    special: bool
-    strips_left: bool = False
-    strips_right: bool = False
-    is_word: bool = False
+    normalized: bool  # whether it is searched in the normalized text, after the others
+    special: bool  # whether its recognition can be turned off
+    strips_left: bool = False  # whether it includes the white space before it
+    strips_right: bool = False  # whether it includes the white space after it
+    is_word: bool = False  # whether it matches only whole words
 
     @property
     def flags(self) -> dict[str, bool]:

@@ -110,31 +110,22 @@ def template_files(settings: FileSettings) -> dict[str, bytes] | None:
 
 @dataclass(frozen=True)
 class Beside:
-    """What the files beside a tokenizer say, before its own tokens are known.
+    """What the files beside a tokenizer say, before its own tokens are known."""
 
-    Attributes:
-        files: The content of each file, by its name, without the model's own.
-        listed: The added tokens of the files that count, in the order of their ids.
-        source: The file that lists them.
-        lists_all: Whether those of the tokenizer's own file are left out of that order.
-        roles: Tokens by role, None for one that has none; a token that is described has its flags.
-        additional: Further special tokens.
-        settings: All but the tokens.
-        ignored: Roles and added tokens, as texts, of files that do not count.
-        class_name: The class of transformers with which the files are opened; None for one that takes them whole.
-        as_class: Whether the tokenizer is made as that class makes it.
-    """
-
+    # The content of each file, by its name, without the model's own.
     files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-    listed: tuple[AddedToken, ...] = ()
-    source: str = CONFIG
-    lists_all: bool = False
+    listed: tuple[AddedToken, ...] = ()  # the added tokens of the files that count, in the order of their ids
+    source: str = CONFIG  # the file that lists them
+    lists_all: bool = False  # whether those of the tokenizer's own file are left out of that order
+    # Tokens by role, None for one that has none; a token that is described has its flags.
     roles: Mapping[str, AddedToken | str | None] = field(default_factory=dict[str, "AddedToken | str | None"])
-    additional: tuple[AddedToken | str, ...] = ()
-    settings: FileSettings = field(default_factory=FileSettings)
+    additional: tuple[AddedToken | str, ...] = ()  # further special tokens
+    settings: FileSettings = field(default_factory=FileSettings)  # all but the tokens
+    # Roles and added tokens, as texts, of files that do not count.
     ignored: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict[str, "frozenset[tuple[str, str]]"])
+    # The class of transformers with which the files are opened; None for one that takes them whole.
     class_name: str | None = None
-    as_class: bool = False
+    as_class: bool = False  # whether the tokenizer is made as that class makes it
 
     def library_class(self, byte_level: bool) -> LibraryClass | None:
         """The class of transformers that opens the files, if it makes the tokenizer anew."""
@@ -315,17 +306,12 @@ def _content(token: AddedToken | str) -> str:
 
 @dataclass(frozen=True)
 class Completed:
-    """The added tokens of a tokenizer with those beside it.
+    """The added tokens of a tokenizer with those beside it."""
 
-    Attributes:
-        tokens: All of them, with their ids.
-        new: Those that the library is to be given after it has read the tokenizer's own file, in order.
-        settings: What the files say besides.
-    """
-
-    tokens: tuple[AddedToken, ...]
+    tokens: tuple[AddedToken, ...]  # all of them, with their ids
+    # Those that the library is to be given after it has read the tokenizer's own file, in order.
     new: tuple[AddedToken, ...]
-    settings: FileSettings
+    settings: FileSettings  # what the files say besides
 
 
 def beside_work(files: Sequence[Path], names: Sequence[str]) -> Work[Beside]:

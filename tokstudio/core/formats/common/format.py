@@ -38,17 +38,11 @@ _PART = 3 << 10  # in base64 such a part needs no padding
 
 @dataclass(frozen=True)
 class Fit:
-    """How well a format can hold a tokenizer, before anything is written.
+    """How well a format can hold a tokenizer, before anything is written."""
 
-    Attributes:
-        problem: The reason why it cannot be written at all, a sentence; None where it can.
-        losses: The properties that would be lost, each a sentence.
-        notes: Advice on using the files, each a sentence.
-    """
-
-    problem: str | None
-    losses: tuple[str, ...]
-    notes: tuple[str, ...]
+    problem: str | None  # the reason why it cannot be written at all, a sentence; None where it can
+    losses: tuple[str, ...]  # the properties that would be lost, each a sentence
+    notes: tuple[str, ...]  # advice on using the files, each a sentence
 
 
 class PatternNeeded(FormatError):
@@ -74,43 +68,24 @@ class Loaded:
 
 
 class Format:
-    """A file format.
+    """A file format."""
 
-    Attributes:
-        name: Its name for programs, such as "huggingface".
-        title: Its name in the interface, such as "Hugging Face".
-        description: Its purpose in one line.
-        files: The usual names of its files.
-        looked_for: The files by which users recognise a folder of this format, where it can be loaded.
-        folder: Whether it is saved to a folder, because it has several files.
-        readable: Whether it can be loaded.
-        writable: Whether it can be saved.
-        only_bytes: Whether it holds only merges of bytes.
-        keys: Keys that a JSON file of this format may begin with.
-        largest: The largest size of a written file in bytes.
-        largest_read: The largest size of a file that is read.
-        takes_near_form: Whether it is offered the form nearest to a tokenizer that it cannot hold.
-        holds_any_order: Whether a merge may join a token that a later one makes.
-        holds_preparation: Whether it holds what is done to a text before it is split.
-        library: The library that owns it, as in `Tokenizer.library`; None where there is none.
-    """
-
-    name: str
-    title: str
-    description: str
-    files: tuple[str, ...]
-    looked_for: str
-    folder: bool = False
-    readable: bool = True
-    writable: bool = True
-    only_bytes: bool = False
-    keys: frozenset[str] = frozenset()
-    largest: int = LARGEST_WRITTEN
-    largest_read: int = 5 * GIGABYTE
-    takes_near_form: bool = False
-    holds_any_order: bool = False
-    holds_preparation: bool = False
-    library: str | None = None
+    name: str  # its name for programs, such as "huggingface"
+    title: str  # its name in the interface, such as "Hugging Face"
+    description: str  # its purpose in one line
+    files: tuple[str, ...]  # the usual names of its files
+    looked_for: str  # the files by which users recognise a folder of this format, where it can be loaded
+    folder: bool = False  # whether it is saved to a folder, because it has several files
+    readable: bool = True  # whether it can be loaded
+    writable: bool = True  # whether it can be saved
+    only_bytes: bool = False  # whether it holds only merges of bytes
+    keys: frozenset[str] = frozenset()  # keys that a JSON file of this format may begin with
+    largest: int = LARGEST_WRITTEN  # the largest size of a written file in bytes
+    largest_read: int = 5 * GIGABYTE  # the largest size of a file that is read
+    takes_near_form: bool = False  # whether it is offered the form nearest to a tokenizer that it cannot hold
+    holds_any_order: bool = False  # whether a merge may join a token that a later one makes
+    holds_preparation: bool = False  # whether it holds what is done to a text before it is split
+    library: str | None = None  # the library that owns it, as in `Tokenizer.library`; None where there is none
 
     def takes_folder(self, path: Path) -> bool:
         """Whether `path` names a folder to write to, to be created if necessary, rather than a file."""

@@ -18,17 +18,12 @@ _SHORT = ("bos", "eos", "sep", "cls", "unk", "pad", "mask")
 
 @dataclass(frozen=True)
 class LibraryClass:
-    """What a class sets by itself.
+    """What a class sets by itself."""
 
-    Attributes:
-        roles: The special tokens by role, where files name none.
-        splits: The name of the pattern that splits text into bytes, where it is one; None where it does otherwise.
-        nfc: Whether it normalizes text to form C.
-    """
-
-    roles: Mapping[str, str]
+    roles: Mapping[str, str]  # the special tokens by role, where files name none
+    # The name of the pattern that splits text into bytes, where it is one; None where it does otherwise.
     splits: Literal["gpt2", "qwen2"] | None = None
-    nfc: bool = False
+    nfc: bool = False  # whether it normalizes text to form C
 
 
 def _roles(*tokens: str | None, **others: str) -> dict[str, str]:

@@ -67,29 +67,17 @@ class Tensor(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Header:
-    """What stands before the tensors.
+    """What stands before the tensors."""
 
-    Attributes:
-        name: The name of the file in errors.
-        order: The order of bytes: "<" for little-endian, ">" for big-endian.
-        version: The version of the format.
-        values: The values that were asked for, by key.
-        places: Where each key with its value stands in the file, in their order.
-        tensors: The tensors, if they were asked for.
-        infos: Where the descriptions of the tensors stand.
-        alignment: The tensors begin at a multiple of it.
-        size: The size of the file in bytes.
-    """
-
-    name: str
-    order: str
-    version: int
-    values: Mapping[str, Value]
-    places: Mapping[str, tuple[int, int]]
-    tensors: tuple[Tensor, ...]
-    infos: tuple[int, int]
-    alignment: int
-    size: int
+    name: str  # the name of the file in errors
+    order: str  # the order of bytes: "<" for little-endian, ">" for big-endian
+    version: int  # the version of the format
+    values: Mapping[str, Value]  # the values that were asked for, by key
+    places: Mapping[str, tuple[int, int]]  # where each key with its value stands in the file, in their order
+    tensors: tuple[Tensor, ...]  # the tensors, if they were asked for
+    infos: tuple[int, int]  # where the descriptions of the tensors stand
+    alignment: int  # the tensors begin at a multiple of it
+    size: int  # the size of the file in bytes
 
     @property
     def data(self) -> int:

@@ -116,19 +116,12 @@ SUPERBPE = r"\p{N}+?(?:(?=(?:[0-9]{3})+(?![0-9]))|(?!\p{N}))|[^\p{N}]+"
 
 @dataclass(frozen=True)
 class PreTokenizer:
-    """What a name of a pre-tokenizer means.
+    """What a name of a pre-tokenizer means."""
 
-    Attributes:
-        pattern: How text is split: a named pattern or an expression.
-        takes_whole: Whether every pre-token that equals a token becomes it without merging.
-        adds_bos: Whether the token for the beginning stands before every text where nothing else is said.
-        differs: Where llama.cpp itself splits otherwise: the end of a sentence about it; else "".
-    """
-
-    pattern: str
-    takes_whole: bool = False
-    adds_bos: bool = False
-    differs: str = ""
+    pattern: str  # how text is split: a named pattern or an expression
+    takes_whole: bool = False  # whether every pre-token that equals a token becomes it without merging
+    adds_bos: bool = False  # whether the token for the beginning stands before every text where nothing else is said
+    differs: str = ""  # where llama.cpp itself splits otherwise: the end of a sentence about it; else ""
 
 
 _LLAMA3, _O200K = PreTokenizer("llama3"), PreTokenizer("o200k", differs=_MARKS)
@@ -158,21 +151,13 @@ PRE_TOKENIZERS: Mapping[str, PreTokenizer] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Written:
-    """How a pattern is written.
+    """How a pattern is written."""
 
-    Attributes:
-        pre: The name.
-        pattern: How llama.cpp splits by it: the pattern itself, or the nearest.
-        takes_whole: See `PreTokenizer`.
-        loss: What differs from the pattern, a sentence; else "".
-        proves: What a proof is of where there is a loss, the end of a sentence.
-    """
-
-    pre: str
-    pattern: str
-    takes_whole: bool = False
-    loss: str = ""
-    proves: str = ""
+    pre: str  # the name
+    pattern: str  # how llama.cpp splits by it: the pattern itself, or the nearest
+    takes_whole: bool = False  # see `PreTokenizer`
+    loss: str = ""  # what differs from the pattern, a sentence; else ""
+    proves: str = ""  # what a proof is of where there is a loss, the end of a sentence
 
 
 _AT_END = (

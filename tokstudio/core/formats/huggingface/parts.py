@@ -47,34 +47,20 @@ class Beyond(Exception):
 
 @dataclass
 class ParsedFile:
-    """The content of the file, before it is decided whether TokStudio or its library encodes.
+    """The content of the file, before it is decided whether TokStudio or its library encodes."""
 
-    Attributes:
-        vocabulary: Each token with its id.
-        settings: Its parts except the model.
-        model: The model except its tokens and merges.
-        kind: The kind of the model, such as "BPE".
-        has_merges: Whether the merges were understood.
-        written: Its added tokens as they are written.
-        remarks: What is said of the file besides; see `Tokenizer.remarks`.
-        beside: What the files beside it say.
-        new: The added tokens that stand only there, or with other flags.
-        tokens_beside: Those that stand only there.
-        said: What the files say besides the tokens.
-    """
-
-    vocabulary: dict[str, int]
-    settings: dict[str, object] = field(default_factory=dict[str, object])
-    model: dict[str, object] = field(default_factory=dict[str, object])
+    vocabulary: dict[str, int]  # each token with its id
+    settings: dict[str, object] = field(default_factory=dict[str, object])  # its parts except the model
+    model: dict[str, object] = field(default_factory=dict[str, object])  # the model except its tokens and merges
     added: list[AddedToken] = field(default_factory=list[AddedToken])
-    kind: str = ""
-    has_merges: bool = False
-    written: tuple[AddedToken, ...] = ()
-    remarks: tuple[str, ...] = ()
-    beside: Beside = field(default_factory=Beside)
-    new: tuple[AddedToken, ...] = ()
-    tokens_beside: tuple[str, ...] = ()
-    said: FileSettings = field(default_factory=FileSettings)
+    kind: str = ""  # the kind of the model, such as "BPE"
+    has_merges: bool = False  # whether the merges were understood
+    written: tuple[AddedToken, ...] = ()  # its added tokens as they are written
+    remarks: tuple[str, ...] = ()  # what is said of the file besides; see `Tokenizer.remarks`
+    beside: Beside = field(default_factory=Beside)  # what the files beside it say
+    new: tuple[AddedToken, ...] = ()  # the added tokens that stand only there, or with other flags
+    tokens_beside: tuple[str, ...] = ()  # those that stand only there
+    said: FileSettings = field(default_factory=FileSettings)  # what the files say besides the tokens
     _rows: array[int] = field(default_factory=lambda: array("i"))
 
     @property
