@@ -126,11 +126,7 @@ class MixtureSearch:
         return next(iter(self.ranked), None)
 
     def work(self) -> Work[FoundMixture]:
-        """Searches to the end.
-
-        Raises:
-            ConfigError, CorpusError: As a training; or it was stopped before the first.
-        """
+        """Searches to the end; raises ConfigError or CorpusError as a training; or it was stopped before the first."""
         if self._counted is None:
             self._counted = yield from count_text_work(self.corpus, self.config, self._threads)
         if self.goal.base_loss is not None:

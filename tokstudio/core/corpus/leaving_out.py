@@ -40,18 +40,14 @@ _REASONS = (NAMED, *RULES)  # the rule of each row of what was left out, by its 
 
 @dataclass(frozen=True)
 class LeavingOut:
-    """What is left out of a corpus; the numbers are those of files, from 0.
+    """What is left out of a corpus; the numbers are those of files, from 0."""
 
-    Attributes:
-        rules: The name of each rule with its threshold, None where it has none; in the order of `RULES`.
-        documents: Of each named document the index of its source, the number of its file among the `shards` of the
-            source, and its row or line there.
-        lines: Of each named line likewise, and its number in its document.
-    """
-
+    # The name of each rule with its threshold, None where it has none; in the order of `RULES`.
     rules: tuple[tuple[str, float | None], ...] = ()
+    # Of each named document the index of its source, the number of its file among the `shards` of the source, and its
+    # row or line there.
     documents: tuple[tuple[int, int, int], ...] = ()
-    lines: tuple[tuple[int, int, int, int], ...] = ()
+    lines: tuple[tuple[int, int, int, int], ...] = ()  # of each named line likewise, and its number in its document
 
     def __bool__(self) -> bool:
         return bool(self.rules or self.documents or self.lines)
@@ -238,26 +234,21 @@ def _no_rows() -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """What was left out of a corpus: a row for each document or line, arrays of one length.
+    """What was left out of a corpus: a row for each document or line, arrays of one length."""
 
-    Attributes:
-        steps: What was asked for, one after another.
-        source: int32, the index of its source.
-        shard: int32, the number of its file among the `shards` of the source.
-        document: The row or line in its file, from 0; this and the next are int32, or int64 where a number needs it.
-        line: The line in the document, from 0; -1 for the whole document.
-        rule: int8, the number of its rule in `names`.
-        size: Its bytes.
-        texts: For each source, the hash of its whole text as of `Corpus.text_hashes`; "" where it is whole.
-    """
-
-    steps: tuple[LeavingOut, ...] = ()
+    steps: tuple[LeavingOut, ...] = ()  # what was asked for, one after another
+    # int32, the index of its source.
     source: NDArray[np.int32] = field(default_factory=lambda: _no_rows().astype(np.int32))
+    # int32, the number of its file among the `shards` of the source.
     shard: NDArray[np.int32] = field(default_factory=lambda: _no_rows().astype(np.int32))
+    # The row or line in its file, from 0; this and the next are int32, or int64 where a number needs it.
     document: NDArray[np.int32] | NDArray[np.int64] = field(default_factory=_no_rows)
+    # The line in the document, from 0; -1 for the whole document.
     line: NDArray[np.int32] | NDArray[np.int64] = field(default_factory=_no_rows)
+    # int8, the number of its rule in `names`.
     rule: NDArray[np.int8] = field(default_factory=lambda: _no_rows().astype(np.int8))
-    size: NDArray[np.int32] | NDArray[np.int64] = field(default_factory=_no_rows)
+    size: NDArray[np.int32] | NDArray[np.int64] = field(default_factory=_no_rows)  # its bytes
+    # For each source, the hash of its whole text as of `Corpus.text_hashes`; "" where it is whole.
     texts: tuple[str, ...] = ()
 
     def __len__(self) -> int:

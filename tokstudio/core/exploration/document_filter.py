@@ -74,11 +74,7 @@ class DocumentFilter:
 
     @classmethod
     def parse(cls, text: str) -> DocumentFilter:
-        """Parses a filter.
-
-        Raises:
-            ConfigError: A column is unknown, or a value is not one of its kind.
-        """
+        """Parses a filter; raises ConfigError where a column is unknown, or a value is not one of its kind."""
         conditions, names, words, at = list[Condition](), list[tuple[str, str]](), list[str](), 0
         text = text.strip()
         while at < len(text):

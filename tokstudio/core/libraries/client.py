@@ -89,16 +89,13 @@ class LibraryEnded(FormatError):
 
 @dataclass(frozen=True)
 class LibraryInput:
-    """A file for its library to read, with its name in messages.
-
-    Attributes:
-        settings: Further settings of the library: for tiktoken `pattern` and `special_tokens`, and for GPT-2's
-            `vocab.json` the path of its `merges`, the `regex` that splits text or None, and a list of `special_tokens`.
-    """
+    """A file for its library to read, with its name in messages."""
 
     library: LibraryName
     path: Path
     name: str
+    # Further settings of the library: for tiktoken `pattern` and `special_tokens`, and for GPT-2's `vocab.json` the
+    # path of its `merges`, the `regex` that splits text or None, and a list of `special_tokens`.
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 

@@ -130,18 +130,13 @@ def mixture_in(state: Mapping[str, Json]) -> tuple[tuple[str, int, int], ...]:
 
 @dataclass(frozen=True, eq=False)
 class Project:
-    """The whole content of the window.
+    """The whole content of the window."""
 
-    Attributes:
-        sources: The corpus in its order, together with further sources of runs.
-        runs: The list of runs in the window's order, including opened tokenizers.
-        active: Index of the active run; None where there is none.
-        state: The rest, by names that the window chooses: text, playhead, settings, layout; and `EXPERIMENT`.
-        leaving_out: What is left out of the corpus, as `Corpus.leaving_out`; its sources are those in the corpus.
-    """
-
-    sources: tuple[ProjectSource, ...] = ()
+    sources: tuple[ProjectSource, ...] = ()  # the corpus in its order, together with further sources of runs
+    # The list of runs in the window's order, including opened tokenizers.
     runs: tuple[ProjectRun | ProjectTokenizer, ...] = ()
-    active: int | None = None
+    active: int | None = None  # index of the active run; None where there is none
+    # The rest, by names that the window chooses: text, playhead, settings, layout; and `EXPERIMENT`.
     state: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    # What is left out of the corpus, as `Corpus.leaving_out`; its sources are those in the corpus.
     leaving_out: tuple[LeavingOut, ...] = ()

@@ -86,11 +86,7 @@ class ShardWriter:
         self._staged.__exit__(kind, error, trace)
 
     def add_work(self, documents: EncodedDocuments) -> Work[None]:
-        """Adds documents.
-
-        Raises:
-            FormatError: A file cannot be written.
-        """
+        """Adds documents; raises FormatError where a file cannot be written."""
         first, ends = 0, documents.ends
         self.tokens += len(documents.ids)
         while first < len(ends):

@@ -62,11 +62,7 @@ def is_comment(line: str) -> bool:
 
 
 def rows_of_lines(text: str) -> list[Row]:
-    """The rows of a text.
-
-    Raises:
-        FormatError: It is a table, and a line has not as many fields as its heading.
-    """
+    """The rows of a text; raises FormatError where a line of a table has not as many fields as its heading."""
     lines = [line for each in text.split("\n") if (line := each.removesuffix("\r"))]
     check_number(len(lines))
     if lines and lines[0].startswith("#version"):

@@ -147,11 +147,7 @@ _ASSIGNED = re.compile(r"(?:#[^\n]*\n|\s)*+\w{1,40}(?: ?: ?[^=\n]{1,80})? ?= ?(?
 
 
 def rows_in(data: bytes) -> list[Row]:
-    """The rows of a file.
-
-    Raises:
-        FormatError: It has none, or too many.
-    """
+    """The rows of a file; raises FormatError where it has none, or too many."""
     rows = _rows(data)
     if not rows:
         raise FormatError("there are no merges in it.")

@@ -74,11 +74,7 @@ class YourTurn:
         return len(self.choices) == ROUNDS or len(self.tokens) < 2
 
     def choose(self, pair: Pair) -> LearnerChoice:
-        """Merges a pair.
-
-        Raises:
-            TokStudioError: The game is over, or the pair does not stand side by side.
-        """
+        """Merges a pair; raises TokStudioError where the game is over, or the pair does not stand side by side."""
         counts = count_pairs(self.tokens)
         if self.is_over or pair not in counts:
             raise TokStudioError(f"{pair[0]} and {pair[1]} cannot be joined.")
