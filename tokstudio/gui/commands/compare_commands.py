@@ -191,10 +191,7 @@ class CompareCommands(QObject):
 
 
 def _table_work(
-    comparison: Comparison,
-    figure: str,
-    level: float | None,
-    make: Callable[[Comparison, list[str], float | None], str],
+    comparison: Comparison, figure: str, level: float | None, make: Callable[[Comparison, list[str], float | None], str]
 ) -> Work[str]:
     yield from comparison.tables_work([figure], level)
     yield Progress("writing")

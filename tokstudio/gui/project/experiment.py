@@ -191,12 +191,7 @@ def text_work(folder: Path, corpus: Corpus, settings: Settings, left_out: Leavin
 
 
 def _save_work(
-    path: Path,
-    whole: Corpus,
-    plans: Sequence[TrainingPlan],
-    left_out: LeavingOut,
-    current: Corpus,
-    run: Run | None,
+    path: Path, whole: Corpus, plans: Sequence[TrainingPlan], left_out: LeavingOut, current: Corpus, run: Run | None
 ) -> Work[tuple[Path, str]]:
     """Writes an experiment, and gives its path and what is said of it."""
     names = names_of_plans(plans) if len(plans) > 1 else [""]

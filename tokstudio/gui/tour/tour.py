@@ -104,11 +104,7 @@ class Tour(QObject):
         for signal in (
             *(view.playhead_changed, view.token_changed, view.text_changed, session.runs.changed),
             *(training.state_changed, training.settings_changed, session.corpus.sources_changed),
-            *(
-                session.jobs.busy_changed,
-                stage.text.tabs.currentChanged,
-                theme.changed,
-            ),
+            *(session.jobs.busy_changed, stage.text.tabs.currentChanged, theme.changed),
         ):
             signal.connect(self._follow_soon)
         for name, action in stage.actions.items():

@@ -20,15 +20,7 @@ from PySide6.QtCore import (
     QSize,
     Qt,
 )
-from PySide6.QtGui import (
-    QColor,
-    QFont,
-    QFontMetricsF,
-    QGuiApplication,
-    QKeyEvent,
-    QKeySequence,
-    QPainter,
-)
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import (
     QAbstractItemView,

@@ -191,14 +191,7 @@ def export_work(
         staged.make_folder(folder)
         tokenizer = part.tokenizer(name, close_gaps)
         report = yield from save_proved_work(
-            tokenizer,
-            folder,
-            name,
-            accept_loss=True,
-            sample=_sample(corpus),
-            original=part.plain,
-            model=model,
-            pad=pad,
+            tokenizer, folder, name, accept_loss=True, sample=_sample(corpus), original=part.plain, model=model, pad=pad
         )
         staged.commit()
     return report

@@ -14,12 +14,7 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import capitalized, percent_text, several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.surgery.extension_sheet import (
-    ExtensionSheet,
-    check_sheet_work,
-    sheet_work,
-    trained_for_sheet_work,
-)
+from tokstudio.core.surgery.extension_sheet import ExtensionSheet, check_sheet_work, sheet_work, trained_for_sheet_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.dialogs.surgery.works import LARGEST_REFERENCE, beginning_of

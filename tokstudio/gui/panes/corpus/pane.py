@@ -143,10 +143,7 @@ class _Row(QWidget):
 
 _EMPTY = "The text a tokenizer learns from. Open files, drop them on the window, paste, or choose a sample."
 _SAMPLES = ("sample_article", "sample_scripts", "sample_python", "sample_rubbish")
-_TABS = {
-    "Sources": "The sources, their statistics, and a preview of one",
-    "Mixture": "How much each source counts",
-}
+_TABS = {"Sources": "The sources, their statistics, and a preview of one", "Mixture": "How much each source counts"}
 _CHECK = 5000  # milliseconds between two checks of the files
 
 

@@ -7,26 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import (
-    QEvent,
-    QItemSelection,
-    QItemSelectionModel,
-    QModelIndex,
-    QObject,
-    QSize,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QKeySequence, QWheelEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QFrame,
-    QHeaderView,
-    QLabel,
-    QPlainTextEdit,
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QLabel, QPlainTextEdit, QSizePolicy, QWidget
 
 from tokstudio.core.base.wording import percent_text, printable, several, size_text
 from tokstudio.core.corpus.corpus import Corpus

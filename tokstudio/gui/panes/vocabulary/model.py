@@ -428,9 +428,7 @@ class VocabularyModel(TokenTable):
 
                 def work() -> Work[selection.Answer]:
                     return selection.rows_work(
-                        selection.ShownTokens.of(tokens, size, uses, question.query, present, spread),
-                        question,
-                        matches,
+                        selection.ShownTokens.of(tokens, size, uses, question.query, present, spread), question, matches
                     )
 
                 self._job.run(tokens, work, indexed=question.needs_index)
