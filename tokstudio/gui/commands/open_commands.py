@@ -122,8 +122,6 @@ class ImportCommands(QObject):
         else:
             self._jobs.refuse(_NONE_SELECTED)
 
-    # ---- private
-
     def _look(self, request: _Request) -> None:
         self._jobs.start(partial(_look_work, request, dict(self._choices.all)), self._looked)
 
@@ -404,8 +402,6 @@ class OpenCommands(QObject):
         run = self._session.runs.active
         if run is not None and run.origin is not None and run.origin.kept is not None:
             self._ask(PatternQuestion(run.name, run.pattern, "Change Pattern"), run.origin.path, run)
-
-    # ---- private
 
     def _sorted(self, sorted_paths: tuple[tuple[Path, ...], tuple[Path, ...]]) -> None:
         tokenizers, texts = sorted_paths

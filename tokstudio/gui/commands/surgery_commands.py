@@ -106,8 +106,6 @@ class SurgeryCommands(QObject):
         dialog.compareAsked.connect(self.compare)
         dialog.open()
 
-    # ---- results
-
     def _add(self, before: StudioRun, changed: ChangedTokenizer) -> None:
         trained_on = trained_texts(changed.tokenizer).union(() if before.origin is None else before.origin.trained_on)
         origin = RunOrigin(

@@ -193,8 +193,6 @@ class FindBox(QLineEdit):
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.selectAll()
 
-    # ---- Qt's own
-
     def sizeHint(self) -> QSize:
         return QSize(self._theme.scaled(_USUAL), super().sizeHint().height())
 
@@ -236,8 +234,6 @@ class FindBox(QLineEdit):
         if event.type() == QEvent.Type.Resize and self.popup.isVisible():
             self._open()
         return super().eventFilter(watched, event)
-
-    # ---- private
 
     def _open(self) -> None:
         """Shows the list below the field, with its right edge within the window."""

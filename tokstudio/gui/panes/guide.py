@@ -326,8 +326,6 @@ class GuidePane(Fitting, Pane):
             self._view.look_at(run.id_of_merge(number))
             self.paneAsked.emit(f"merges#{number}")
 
-    # ---- what is shown
-
     def _read(self) -> None:
         try:
             self._pages = {page.name: page for page in read_pages()}

@@ -143,8 +143,6 @@ class MergesModel(TokenTable):
         self._later = QTimer(self, singleShot=True, interval=indexing.jobs.pauses.updates)
         self._later.timeout.connect(self._search)
 
-    # ---- content
-
     def set_run(self, run: StudioRun | None, playhead: int = 0) -> None:
         """Shows the merges of a run."""
         with self.resetting():
@@ -263,8 +261,6 @@ class MergesModel(TokenTable):
 
     def count(self) -> int:
         return len(self._found) if self._found is not None else self._size
-
-    # ---- private
 
     @property
     def _first(self) -> int:

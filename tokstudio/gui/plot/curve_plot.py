@@ -170,8 +170,6 @@ class CurvePlot(PlotView):
     def _described(self, about: str) -> str:
         return " · ".join(filter(None, (self.accessibleDescription(), about)))
 
-    # ---- drawing
-
     def draw_over(self, painter: QPainter) -> None:
         chart, playhead = self.chart, self._playhead
         labels = PlotLabels(painter, chart.area, self._theme.palette, chart.curves_between)
@@ -242,8 +240,6 @@ class CurvePlot(PlotView):
             if min(heights) - _REACH <= place.y() <= max(heights) + _REACH:
                 return key
         return None
-
-    # ---- input
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
         place = ev.position()

@@ -43,8 +43,6 @@ class PlotView(QWidget):
         self.setMouseTracking(True)
         theme.changed.connect(self._draw_anew)
 
-    # ---- content
-
     @property
     def chart(self) -> Chart:
         """The chart with the content, laid out for the size of the widget."""
@@ -107,8 +105,6 @@ class PlotView(QWidget):
         self._laid_out = None
         self.update()
 
-    # ---- drawing
-
     def draw_over(self, painter: QPainter) -> None:
         """Draws moving parts over the curves; for subclasses."""
 
@@ -143,8 +139,6 @@ class PlotView(QWidget):
         painter.setBrush(curve.pen(palette).color())
         painter.drawEllipse(place, 3, 3)
         return place
-
-    # ---- input
 
     def event(self, event: QEvent) -> bool:
         """Redraws when the focus changes."""

@@ -213,8 +213,6 @@ class History(QObject):
         """Adds an entry for a change of what is shown, which is already made."""
         self._push(_Change(text, back, forth), message)
 
-    # ---- private
-
     def _move(self, place: int, verb: str, move: Callable[[], None]) -> None:
         if not 0 <= place < self._stack.count():
             return

@@ -148,8 +148,6 @@ class TablePane(Fitting, Pane):
         if self.stack.currentIndex() != page:
             self.stack.setCurrentIndex(page)
 
-    # ---- private
-
     def _runs_changed(self) -> None:
         # A deleted run is released at once, even in a hidden pane.
         if self.seen or self.model.run not in (None, *self._session.runs.shown):

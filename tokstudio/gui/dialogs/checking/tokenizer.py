@@ -108,8 +108,6 @@ class CheckTokenizerDialog(CheckDialog):
         self._list_runs()
         self._forget()
 
-    # ---- construction
-
     def _make_fields(self) -> None:
         self.tokenizer = TokenizerBox(self._session)
         self.file_button = push_button("&File…", self._choose_file, "Check a file, such as tokenizer.json")
@@ -182,8 +180,6 @@ class CheckTokenizerDialog(CheckDialog):
         self._settle(f"{self._checked}: {summary(result)}.", "error" if has_error(result) else "muted")
         self.table.selectRow(0)
         self.table.setFocus()
-
-    # ---- what is shown
 
     def _refresh(self) -> None:
         obstacle = None

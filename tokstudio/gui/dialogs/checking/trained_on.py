@@ -154,8 +154,6 @@ class TrainedOnDialog(CheckDialog):
         self._list_runs()
         self._list_candidates()
 
-    # ---- construction
-
     def _make_fields(self) -> None:
         self.tokenizer, self.candidates = TokenizerBox(self._session), QComboBox()
         self.candidates.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
@@ -221,8 +219,6 @@ class TrainedOnDialog(CheckDialog):
         self._settle(f"{self._said}: {result.told}")
         self.table.selectRow(0)
         self.table.setFocus()
-
-    # ---- what is shown
 
     def _refresh(self) -> None:
         obstacle = None

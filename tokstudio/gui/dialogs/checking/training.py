@@ -142,8 +142,6 @@ class CheckTrainingDialog(CheckDialog):
         self.form.text.currentIndexChanged.connect(self._refresh)
         self._refresh()
 
-    # ---- construction
-
     def _make_details(self) -> None:
         self.details = named(QPlainTextEdit(readOnly=True), "What was found in the selected submission")
         self.details.setPlaceholderText(_EMPTY)
@@ -224,8 +222,6 @@ class CheckTrainingDialog(CheckDialog):
         self._show_progress()
         super()._settle(text, role)
         self.table.setFocus()
-
-    # ---- what is shown
 
     def _refresh(self) -> None:
         inputs = self.form, self.add_button, self.folder_button, self.configure_button

@@ -200,8 +200,6 @@ class ImportDialog(Dialog):
         self._show_more()
         self.text.setFocus()
 
-    # ---- construction
-
     def _build(self, theme: Theme) -> None:
         self.headline, self.facts = ElidedLabel("headline"), ElidedLabel("muted")
         self.text, self.divisor, self.delimiter = ImportChoiceBox(()), ImportChoiceBox(()), ImportChoiceBox(())

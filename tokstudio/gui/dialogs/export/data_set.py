@@ -77,8 +77,6 @@ class EncodeDialog(WorkDialog):
             changed.connect(self._choose_text)
         self.say(_ABOUT)
 
-    # ---- construction
-
     def _build(self, theme: Theme) -> None:
         corpus = Choice(_CORPUS, "The corpus", "The files of the corpus, as they were opened.")
         self.text = ChoiceBox((corpus, Choice(_FILES, "Files", "Other files, archives and data sets.")))

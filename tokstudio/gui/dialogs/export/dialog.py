@@ -115,8 +115,6 @@ class ExportDialog(Dialog):
         # After the first paint, as painting and this work would delay each other.
         QTimer.singleShot(session.jobs.pauses.dialogs, self, self._choose_part)
 
-    # ---- construction
-
     def _options(self) -> QWidget:
         """The choices of what to write of the run, if there are any."""
         run, at = self._run, self._playhead
@@ -407,8 +405,6 @@ class ExportDialog(Dialog):
             self.list.show_row(failed[0])
         if self._refusals:
             self.folder.edit.setFocus()
-
-    # ---- results
 
     @property
     def _reports(self) -> dict[str, ExportReport]:

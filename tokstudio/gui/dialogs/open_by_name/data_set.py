@@ -78,8 +78,6 @@ class OpenDataSetDialog(OpenDialog):
         self._forget()
         self.name.setFocus()
 
-    # ---- construction
-
     def _build(self, theme: Theme) -> None:
         self.configuration, self.split, self.text = ChoiceBox(()), ChoiceBox(()), ChoiceBox(())
         self.amount = Number(theme, _MOST, " MB")

@@ -139,8 +139,6 @@ class ProofDialog(Dialog):
         self._map = Path(f"embedding{NPZ}")  # the last that was saved for NumPy
         self._prove()
 
-    # ---- construction
-
     def _make_lines(self, theme: Theme) -> None:
         self.model = ChangedLinesModel(self._tokenizer, theme, self)
         self.table = ReadOnlyTable("Lines with other tokens")
@@ -232,8 +230,6 @@ class ProofDialog(Dialog):
         # Without it, the content is as high as narrow labels would be.
         self._points.setMinimumHeight(height)
         self.body.setMaximumHeight(height + 1)
-
-    # ---- user actions
 
     def _save_map(self) -> None:
         suggestion = self._preferences.folder / f"embedding{NPZ}"

@@ -109,8 +109,6 @@ class SpecialsModel(TableModel):
         """Marks the cells that are wrong, each with its sentence."""
         self._errors = errors
 
-    # ---- Qt's own
-
     def count(self) -> int:
         return len(self.rows)
 
@@ -209,8 +207,6 @@ class SpecialsDialog(SurgeryDialog):
         below, label = QWidget(), label_for("R&ole", self.role)
         row(self.add_button, self.remove_button, STRETCH, label, self.role, spacing=8, parent=below)
         return below
-
-    # ---- user actions
 
     def _add(self) -> None:
         index = self.model.index(self.model.add(), TOKEN)

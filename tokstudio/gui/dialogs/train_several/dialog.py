@@ -153,8 +153,6 @@ class TrainSeveralDialog(Dialog):
         self._show_weights()
         self._check()
 
-    # ---- construction
-
     def _make_table(self, theme: Theme) -> None:
         self.table = named(QTableView(showGrid=True, wordWrap=False), "Trainings")
         self.table.setModel(self.model)
@@ -196,8 +194,6 @@ class TrainSeveralDialog(Dialog):
         self.save_button.setVisible(self._save is not None)
         return row(self.save_button, STRETCH, self.cancel_button, self.train_button, spacing=8)
 
-    # ---- updates
-
     def _check_corpus(self) -> None:
         self.model.set_corpus(self._queue.corpus)
         self._show_weights()
@@ -230,8 +226,6 @@ class TrainSeveralDialog(Dialog):
             self.table.selectionModel().select(self.model.index(at, 0), flag.Select | flag.Rows)
         if rows:
             self.table.selectionModel().setCurrentIndex(self.model.index(rows[-1], 0), flag.NoUpdate)
-
-    # ---- user actions
 
     def _vary(self, changes: Sequence[Change]) -> None:
         self.model.vary(self._selected() or range(len(self.model.plans)), changes)

@@ -152,8 +152,6 @@ class PlansModel(TableModel):
         self.endResetModel()
         return places
 
-    # ---- Qt's own
-
     def count(self) -> int:
         return len(self.plans)
 

@@ -205,8 +205,6 @@ class Dots(Fitting, Canvas):
 
         return width, math.ceil(bottom + needed + line / 2), paint
 
-    # ---- drawing
-
     def _draw(self, painter: QPainter, content: MatrixContent, view: _View) -> None:
         palette, metrics = view.palette, painter.fontMetrics()
         top, bottom = view.top, view.height - self._head()

@@ -181,8 +181,6 @@ class ComparePane(Fitting, Pane):
             menu.addAction("Sort &Descending", partial(sort, at, Qt.SortOrder.DescendingOrder))
         menu.addAction("&Original Order", partial(sort, -1, Qt.SortOrder.AscendingOrder))
 
-    # ---- updates
-
     def _see(self, seen: bool) -> None:
         super()._see(seen)
         self._state.set_seen(seen)
@@ -312,8 +310,6 @@ class ComparePane(Fitting, Pane):
             action.toggled.connect(partial(state.show_simple, name))
         menu.addSeparator()
         menu.addAction(self._actions["compare_algorithms"])
-
-    # ---- user actions
 
     def _choose_texts(self, at: int) -> None:
         sets = self._state.sets

@@ -323,8 +323,6 @@ class StackedLines(Canvas):
         place = next((each for each in self._layout.places(block) if each.left <= x < each.right), None)
         return block, row, place
 
-    # ---- painting
-
     def paintEvent(self, event: QPaintEvent) -> None:
         with guarded_painter(self.viewport()) as painter:
             painter.fillRect(event.rect(), QColor(self._theme.palette.surface))

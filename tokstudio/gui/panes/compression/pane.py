@@ -210,8 +210,6 @@ class CompressionPane(Fitting, Pane):
     def _with_curves(self) -> list[StudioRun]:
         return [run for run in self._session.runs.shown if run.has_curve]
 
-    # ---- updates
-
     def catch_up(self) -> None:
         """Shows the current state of the session."""
         self._choose_page()
@@ -389,8 +387,6 @@ class CompressionPane(Fitting, Pane):
         self.body.setContentsMargins(margins)
         self.remark.setVisible(bool(self.remark.text()) and not low)
         self.remark_line.setVisible(bool(self.remark.text()) and low)
-
-    # ---- user actions
 
     def _activate(self, key: object) -> None:
         for run in self._session.runs.shown:

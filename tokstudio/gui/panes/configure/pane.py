@@ -212,8 +212,6 @@ class ConfigurePane(Pane):
             self._forecaster.renew()
         return super().event(event)
 
-    # ---- construction
-
     def _lay_out(self) -> None:
         fields, self._button_row = QWidget(), QWidget()
         content = (*self._parts, self.more_button, self.more)

@@ -219,8 +219,6 @@ class CorpusPane(Pane):
         elif part == "mixture":
             self.tabs.setCurrentIndex(1)
 
-    # ---- construction
-
     def _make_header(self) -> None:
         menu = Menu(self)
         for key in ("open_corpus", "open_folder", "open_counts", "paste_corpus", "", *_SAMPLES):
@@ -253,8 +251,6 @@ class CorpusPane(Pane):
         self._corpus.statistics_changed.connect(self._show_statistics)
         self._corpus.left_out_changed.connect(self._show_left_out)
         self._corpus.problem.connect(self.problems.add)
-
-    # ---- updates
 
     def _show_sources(self) -> None:
         model, sources = self.source_list.sources_model, self._corpus.sources
@@ -361,8 +357,6 @@ class CorpusPane(Pane):
     def _current(self) -> Source | None:
         row = self.source_list.currentIndex().row()
         return self._corpus.remaining[row] if 0 <= row < len(self._corpus.remaining) else None
-
-    # ---- user actions
 
     def remove_selected(self) -> None:
         """Removes the selected sources from the corpus."""

@@ -289,8 +289,6 @@ class CompareSourcesPage(ItemPage):
         if self.isVisible():
             self.refresh()
 
-    # ---- what is shown
-
     def ask_rows(self) -> None:
         keyness: Keyness | None = self.asked.answer
         if keyness is None:

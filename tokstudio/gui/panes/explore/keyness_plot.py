@@ -188,8 +188,6 @@ class KeynessPlot(Fitting, Canvas):
         """Copies the picture."""
         QGuiApplication.clipboard().setPixmap(self.viewport().grab())
 
-    # ---- painting
-
     def paintEvent(self, event: QPaintEvent) -> None:
         with guarded_painter(self.viewport()) as painter:
             painter.fillRect(self.viewport().rect(), QColor(self._theme.palette.surface))

@@ -421,8 +421,6 @@ class SearchPage(ExplorePage):
         if exploration is not None and self._hits is not None and self.asked.busy:
             self._show(exploration, self._hits.found)
 
-    # ---- what is shown
-
     def _asked_now(self) -> Question | None:
         kind = self.kind.value
         token, text = self.exploring.token, self.field.text()
@@ -483,8 +481,6 @@ class SearchPage(ExplorePage):
         name = token_name(tokenizer.tokens.prefix(token, 64)) if known else ""  # pyright: ignore
         self.token.setText(f"{name}, id {token:,}" if known else "No token is chosen.")
         super().refresh()
-
-    # ---- user actions
 
     def _leave_field(self) -> None:
         self.refresh()

@@ -372,8 +372,6 @@ class RunsPane(Fitting, Pane):
         self._live.stop()
         self._want()
 
-    # ---- updates
-
     def _refresh(self) -> None:
         listed = (self._shown_active, *map(self._model.run, range(self._model.rowCount())))
         # A deleted run is released at once, even in a hidden pane.
@@ -412,8 +410,6 @@ class RunsPane(Fitting, Pane):
     def _refresh_live(self) -> None:
         if self._training.current is not None:
             self._model.refresh(self._training.current.run)
-
-    # ---- user actions
 
     def _current(self) -> StudioRun | None:
         return self._model.run(self.table.currentIndex().row())

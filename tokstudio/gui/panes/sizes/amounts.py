@@ -109,8 +109,6 @@ class AmountsPage(QWidget):
             signal.connect(self._changed)
         theme.follow(self._apply_theme)
 
-    # ---- updates
-
     def refresh(self) -> None:
         """Shows the answer, and what can be done."""
         busy, obstacle = self._job.busy, self._obstacle()

@@ -159,8 +159,6 @@ class ByTextPage(QWidget):
         session.by_source.changed.connect(self._source_measured)
         theme.follow(self._apply_theme)
 
-    # ---- updates
-
     def show_run(self, run: StudioRun | None) -> None:
         """Shows a run, and has measured what is not known of it."""
         self._run = run
@@ -268,8 +266,6 @@ class ByTextPage(QWidget):
         """What copied rows are of."""
         assert self._run is not None
         return self._run.sized_name(), self.answer.text(), f"TokStudio {__version__}"
-
-    # ---- user actions
 
     def _choose_texts(self) -> None:
         self._chosen = "" if self.texts.value is None else self.texts.value.key

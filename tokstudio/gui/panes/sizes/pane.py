@@ -102,8 +102,6 @@ class SizesPane(Pane):
         super().resizeEvent(event)
         self.formulas.setVisible(self.height() >= self._theme.scaled(_LOW))
 
-    # ---- construction
-
     def _make_fields(self) -> None:
         self.model_width = named(Number(self._theme, _WIDEST), "Model width")
         self.model_width.setMinimum(1)
@@ -120,8 +118,6 @@ class SizesPane(Pane):
         self.set_model(_MODEL_WIDTH, tied=True)
         self.model_width.valueChanged.connect(self._choose_width)
         self.tied.toggled.connect(self._choose_tied)
-
-    # ---- updates
 
     def catch_up(self) -> None:
         run = self._session.runs.active
@@ -186,8 +182,6 @@ class SizesPane(Pane):
         run = self._session.runs.active
         assert run is not None
         return run.sized_name(), self.measured.text(), f"TokStudio {__version__}"
-
-    # ---- user actions
 
     def _go_to(self, at: int) -> None:
         size = self._model.size_at(at)

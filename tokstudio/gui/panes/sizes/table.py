@@ -63,8 +63,6 @@ class SizesModel(TableModel):
         self._notes: dict[int, str] = {}  # by merges
         self.width, self.tied = 0, True
 
-    # ---- content
-
     def clear(self) -> None:
         """Shows nothing."""
         self.beginResetModel()

@@ -176,8 +176,6 @@ class StepsPage(QWidget):
         """Returns a size that does not depend on the content."""
         return smallest_page(self._theme)
 
-    # ---- results
-
     def _take(self, stepping: steps.Stepping) -> None:
         asked, before = self._asked, self._shown
         self._shown, self.stepping, self._playhead = asked, stepping, -1
@@ -350,8 +348,6 @@ class StepsPage(QWidget):
         token = self.model.token_at(row)
         if token is not None:
             self._view.look_at(token)
-
-    # ---- construction
 
     def _build(self, theme: Theme) -> None:
         self.note = paragraph_label("muted")

@@ -296,8 +296,6 @@ class OriginPage(QWidget):
             return
         self.asked.ask((exploration, token), lambda: _origin_work(exploration, token))
 
-    # ---- showing
-
     @property
     def _answer(self) -> _Answer | None:
         """What is shown: the answer about the current token."""

@@ -147,8 +147,6 @@ class VocabularyModel(TokenTable):
         self._later = QTimer(self, singleShot=True, interval=indexing.jobs.pauses.updates)
         self._later.timeout.connect(self._refresh_when_free)
 
-    # ---- content
-
     def set_run(self, run: StudioRun | None, playhead: int = 0) -> None:
         """Shows the vocabulary of a run after a number of merges."""
         with self.resetting():

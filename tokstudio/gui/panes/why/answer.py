@@ -199,8 +199,6 @@ class RunnersModel(TokenTable):
         self._merges: list[int] = []
         self._scale = 1  # counts are in units of 1 / this
 
-    # ---- content
-
     def set_answer(self, run: StudioRun | None, why: WhyMerge | None) -> None:
         """Shows the candidates of a merge; None shows nothing."""
         with self.resetting():

@@ -270,8 +270,6 @@ class WhyPane(Fitting, Pane):
         if token is not None:
             self._view.look_at(token)
 
-    # ---- updates
-
     def leave(self) -> None:
         self._clear_answer()
 
@@ -320,8 +318,6 @@ class WhyPane(Fitting, Pane):
 
     def _pair(self, run: StudioRun, pair: PairCount) -> str:
         return " + ".join(isolated(self._label(run, token)) for token in (pair.left, pair.right))
-
-    # ---- construction
 
     def _build(self, theme: Theme) -> None:
         self.empty = EmptyState("")

@@ -255,8 +255,6 @@ class RunList(QObject):
         if counted:
             self.changed.emit()
 
-    # ---- private
-
     def _number(self, run: StudioRun) -> None:
         """Numbers a run that was trained here; a run with a unique number keeps it."""
         if run.has_counts:

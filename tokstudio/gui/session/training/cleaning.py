@@ -124,8 +124,6 @@ class Cleaning(QObject):
             self._comparing.cancel()
             self._end("Cancelled.")
 
-    # ---- private
-
     @property
     def _config(self) -> TrainingConfig | None:
         return self._runs.active.config if self._runs.active is not None else None

@@ -295,8 +295,6 @@ class TrainingControl(QObject):
         """Delivers no more merges, at the end of the session."""
         self._delivery.stop()
 
-    # ---- private
-
     def _keep_division(self, documents: Documents) -> None:
         self.set_settings(replace(self.settings, documents=documents))
 

@@ -100,8 +100,6 @@ class TrainingQueue(QObject):
         self._runs, self._then = [], None
         self.total = 0
 
-    # ---- private
-
     def _look(self) -> None:
         """Goes on after the end of a training."""
         if not self.total or self._training.busy:
