@@ -41,18 +41,27 @@ def _exports(exporting: ExportCommands) -> Iterator[Action]:
         yield Action(f"export_{name.name}", text, tip, run, (), "", availability.run_in_the_making)
 
 
-# fmt: off
-
-
-def _of_projects_and_texts(
+def list_actions(
+    session: Session,
+    theme: Theme,
     preferences: Preferences,
+    window: Window,
     projects: ProjectDocument,
     experiments: ExperimentFiles,
     opening: OpenCommands,
+    exporting: ExportCommands,
+    comparing: CompareCommands,
+    surgery: SurgeryCommands,
     commands: Commands,
 ) -> tuple[Action, ...]:
-    """Projects, what adds text to the corpus, and the list of recent files."""
+    """Lists the actions; in each entry, the texts come first, the handler second.
+
+    The panes need not exist yet: an action looks them up when it is called.
+    """
+    runs, view, training = session.runs, session.view, session.training
+    # fmt: off
     return (
+        # Projects, what adds text to the corpus, and the list of recent files
         Action("open_project", "Open Pro&ject…", "Open a project with all its runs.",
             projects.ask_and_open, keys=("Ctrl+Alt+P",), icon="open"),
         Action("save_project", "&Save Project", "Save corpus, settings, runs and text.",
@@ -81,14 +90,7 @@ def _of_projects_and_texts(
         Action("sample_rubbish", "A &Corpus with Rubbish", "Add a text of 200 kB in which rubbish is to be found.",
             partial(commands.add_sample, "rubbish"), icon="text"),
         Action("clear_recent", "&Clear Recent", "Clear the list of recent files.", preferences.forget_recent),
-    )
-
-
-def _of_sources(
-    session: Session, window: Window, opening: OpenCommands, exporting: ExportCommands, commands: Commands
-) -> tuple[Action, ...]:
-    """Changes of the sources in the corpus and of their weights."""
-    return (
+        # Changes of the sources in the corpus and of their weights
         Action("remove_source", "Remo&ve Selected", "Remove the selected sources from the corpus.",
             lambda: window.corpus.remove_selected(), icon="remove", obstacle=availability.no_corpus),
         Action("reload_source", "Re&load Selected", "Read the selected files again.",
@@ -121,12 +123,7 @@ def _of_sources(
         Action("save_left_out_csv", "&What Is Left Out as CSV…",
             "Write the documents and lines that are left out to a table.",
             exporting.save_left_out, obstacle=availability.nothing_left_out),
-    )
-
-
-def _of_opening_and_exports(window: Window, opening: OpenCommands, exporting: ExportCommands) -> tuple[Action, ...]:
-    """Opening tokenizers, exports, Quit."""
-    return (
+        # Opening tokenizers, exports, Quit
         Action("open_tokenizer", "Open &Tokenizer…", "Open a tokenizer's files.",
             opening.open_tokenizer, keys=("Ctrl+Shift+O",), icon="tokenizer"),
         Action("open_tokenizer_folder", "Open To&kenizer Folder…", "Open the tokenizer in a folder.",
@@ -162,13 +159,7 @@ def _of_opening_and_exports(window: Window, opening: OpenCommands, exporting: Ex
             exporting.export_tree_svg, obstacle=availability.no_tree),
         Action("quit", "&Quit", "Close TokStudio.",
             window.close, keys=(_Key.Quit, "Ctrl+Q"), role=QAction.MenuRole.QuitRole),
-    )
-
-
-def _of_edits(session: Session, window: Window, commands: Commands) -> tuple[Action, ...]:
-    """Undo, copies, finding, preferences."""
-    view = session.view
-    return (
+        # Undo, copies, finding, preferences
         Action("undo", "&Undo", "Take back the last change.",
             session.history.undo, keys=(_Key.Undo,), icon="undo", obstacle=availability.nothing_to_undo),
         Action("redo", "Re&do", "Do again what was undone last.",
@@ -190,13 +181,7 @@ def _of_edits(session: Session, window: Window, commands: Commands) -> tuple[Act
             window.focus_filter, keys=("Ctrl+Shift+F",), icon="filter"),
         Action("preferences", "&Preferences…", "Set defaults, appearance, threads, copies and questions.",
             window.show_preferences, keys=(_Key.Preferences, "Ctrl+,"), role=QAction.MenuRole.PreferencesRole),
-    )
-
-
-def _of_training(session: Session, window: Window, commands: Commands) -> tuple[Action, ...]:
-    """Training, and its control while it runs."""
-    runs, training = session.runs, session.training
-    return (
+        # Training, and its control while it runs
         Action("train", "&Train", "Train a tokenizer on the corpus.",
             training.start, keys=("Ctrl+R", "F5"), icon="train", obstacle=lambda s: s.training.obstacle),
         Action("train_on_sample", "Train on a Samp&le", "Train on as much of the corpus as fits into memory.",
@@ -235,15 +220,7 @@ def _of_training(session: Session, window: Window, commands: Commands) -> tuple[
         Action("sample_train_rubbish", "Train on “A Corpus with &Rubbish”", "Train on the text with rubbish in it.",
             partial(commands.play_sample, "rubbish"), icon="train", obstacle=availability.cannot_train_a_sample),
         *commands.parallel.actions(),
-    )
-
-
-def _of_one_run(
-    session: Session, opening: OpenCommands, surgery: SurgeryCommands, commands: Commands
-) -> tuple[Action, ...]:
-    """The playhead, and what is done with one run."""
-    runs, view = session.runs, session.view
-    return (
+        # The playhead, and what is done with one run
         Action("first", "To the St&art", "Move the playhead before the first merge.",
             partial(view.set_playhead, 0), keys=("Alt+Home",), icon="first", obstacle=availability.at_start),
         Action("previous", "One Merge &Back", "Move the playhead back by one merge.",
@@ -286,12 +263,7 @@ def _of_one_run(
             commands.measuring.file, icon="open"),
         Action("delete_run", "&Delete", "Delete the active tokenizer.",
             lambda: commands.delete(runs.active), icon="delete", obstacle=availability.run_in_the_making),
-    )
-
-
-def _of_comparing(session: Session, comparing: CompareCommands) -> tuple[Action, ...]:
-    """What tokenizers are compared on, and what is taken away."""
-    return (
+        # What tokenizers are compared on, and what is taken away
         Action("compare_on_story", "Compare on Our &Story",
             "Compare the tokenizers on a story of twenty sentences in many languages.",
             comparing.compare_on_story, icon="text"),
@@ -328,12 +300,7 @@ def _of_comparing(session: Session, comparing: CompareCommands) -> tuple[Action,
             comparing.save_dots, icon="export", obstacle=availability.no_figure),
         Action("save_report", "&Report…", "Write a page about the compared tokenizers: settings, curves, all figures.",
             comparing.save_report, icon="export", obstacle=availability.nothing_compared),
-    )
-
-
-def _of_surgery(surgery: SurgeryCommands) -> tuple[Action, ...]:
-    """Tokenizers made of others."""
-    return (
+        # Tokenizers made of others
         Action("extend_tokenizer", "&Extend on the Corpus…",
             "Train the active tokenizer further on the corpus: its tokens and merges stay, and new ones follow.",
             surgery.extend, icon="train", obstacle=availability.cannot_extend),
@@ -353,12 +320,7 @@ def _of_surgery(surgery: SurgeryCommands) -> tuple[Action, ...]:
         Action("show_proof", "&What Stayed the Same…",
             "Prove what the active tokenizer has in common with the one that it was made of.",
             surgery.show_proof, icon="info", obstacle=availability.nothing_to_prove),
-    )
-
-
-def _of_checks(window: Window) -> tuple[Action, ...]:
-    """What is checked, and what a class needs."""
-    return (
+        # What is checked, and what a class needs
         Action("check_tokenizer", "Check To&kenizer…",
             "Look for faults of a tokenizer and its files before a model is trained.",
             window.dialogs.show_check_tokenizer),
@@ -371,13 +333,7 @@ def _of_checks(window: Window) -> tuple[Action, ...]:
         Action("make_exercise", "&Make an Exercise…",
             "Write a text, settings and the right merges for a class.",
             window.dialogs.show_make_exercise),
-    )
-
-
-def _of_views(session: Session, preferences: Preferences, window: Window, commands: Commands) -> tuple[Action, ...]:
-    """Questions about merges, and what is shown."""
-    view = session.view
-    return (
+        # Questions about merges, and what is shown
         Action("why_merge", "&Why This Merge?",
             "Show the candidate pairs for the current token's merge, and the rule that decided.",
             commands.why_merge, keys=("Ctrl+Shift+Y",), icon="help", obstacle=availability.no_trained_run),
@@ -407,12 +363,7 @@ def _of_views(session: Session, preferences: Preferences, window: Window, comman
             lambda on: preferences.set("compression_marks", on), checkable=True),
         Action("more_settings", "&More Settings", "Show all training settings.",
             lambda on: preferences.set("more_settings", on), checkable=True),
-    )
-
-
-def _of_appearance(theme: Theme, window: Window, commands: Commands) -> tuple[Action, ...]:
-    """Theme, size of the text, workspaces and panes."""
-    return (
+        # Theme, size of the text, workspaces and panes
         Action("theme_system", "Follow &System", "Use the light or dark theme of the system.",
             partial(commands.set_theme, "system"), checkable=True),
         Action("theme_light", "&Light", "Use the light theme.",
@@ -442,12 +393,7 @@ def _of_appearance(theme: Theme, window: Window, commands: Commands) -> tuple[Ac
             window.float_pane),
         Action("reset_layout", "&Reset Layout", "Put all panes of this workspace back in their original places.",
             window.reset_layout),
-    )
-
-
-def _of_help(window: Window) -> tuple[Action, ...]:
-    """Guide, tour, game, shortcuts, version."""
-    return (
+        # Guide, tour, game, shortcuts, version
         Action("guide", "&Guide", "Read how tokenizers work and how to use this window.",
             window.show_guide, keys=(_Key.HelpContents, "F1"), icon="help"),
         Action("glossary", "G&lossary", "Look up a word of the window.",
@@ -463,39 +409,4 @@ def _of_help(window: Window) -> tuple[Action, ...]:
         Action("about", "&About TokStudio", "Show version and licence.",
             window.show_about, icon="info", role=QAction.MenuRole.AboutRole),
     )
-
-
-# fmt: on
-
-
-def list_actions(
-    session: Session,
-    theme: Theme,
-    preferences: Preferences,
-    window: Window,
-    projects: ProjectDocument,
-    experiments: ExperimentFiles,
-    opening: OpenCommands,
-    exporting: ExportCommands,
-    comparing: CompareCommands,
-    surgery: SurgeryCommands,
-    commands: Commands,
-) -> tuple[Action, ...]:
-    """Lists the actions; in each entry, the texts come first, the handler second.
-
-    The panes need not exist yet: an action looks them up when it is called.
-    """
-    return (
-        *_of_projects_and_texts(preferences, projects, experiments, opening, commands),
-        *_of_sources(session, window, opening, exporting, commands),
-        *_of_opening_and_exports(window, opening, exporting),
-        *_of_edits(session, window, commands),
-        *_of_training(session, window, commands),
-        *_of_one_run(session, opening, surgery, commands),
-        *_of_comparing(session, comparing),
-        *_of_surgery(surgery),
-        *_of_checks(window),
-        *_of_views(session, preferences, window, commands),
-        *_of_appearance(theme, window, commands),
-        *_of_help(window),
-    )
+    # fmt: on
