@@ -41,13 +41,13 @@ class FoundModel(TokenTable):
 
     def set_run(self, run: StudioRun | None) -> None:
         """Sets the run and clears the list."""
-        with self.resetting():
+        with self.reset():
             self.hold(run)
             self._slots = []
 
     def set_slots(self, slots: Sequence[int]) -> None:
         """Lists tokens."""
-        with self.resetting():
+        with self.reset():
             self._slots = list(slots)
 
     def set_playhead(self, merges: int) -> None:

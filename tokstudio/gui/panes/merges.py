@@ -145,7 +145,7 @@ class MergesModel(TokenTable):
 
     def set_run(self, run: StudioRun | None, playhead: int = 0) -> None:
         """Shows the merges of a run."""
-        with self.resetting():
+        with self.reset():
             self.hold(run)
             shown = () if run is None or run.config is None else run.config.algorithm.shown
             self._own = tuple(each for each in shown if each.title)
@@ -363,7 +363,7 @@ class MergesModel(TokenTable):
             return
         with self.changes():
             if before is None or passing is None or not np.array_equal(before, passing[: len(before)]):
-                with self.resetting():
+                with self.reset():
                     self._found = passing
             elif len(passing) > len(before):
                 self.beginInsertRows(QModelIndex(), 0, len(passing) - len(before) - 1)

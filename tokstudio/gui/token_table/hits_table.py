@@ -213,9 +213,8 @@ class HitRows(TableModel):
         """Shows hits; with `grown`, those that are shown already stay in their rows."""
         count = len(found) if found is not None else 0
         if not grown or count < self._count:
-            self.beginResetModel()
-            self.found, self._count, self._lines = found, count, {}
-            self.endResetModel()
+            with self.reset():
+                self.found, self._count, self._lines = found, count, {}
             return
         before, are_counted = (
             self._count,

@@ -186,12 +186,9 @@ class TokenTable(TableModel):
         return in_characters(head, limit) if wanted else shown(head, limit)
 
     @contextmanager
-    def resetting(self) -> Iterator[None]:
-        """Resets the model, by the program, to what is set within it."""
-        with self.changes():
-            self.beginResetModel()
+    def reset(self) -> Iterator[None]:
+        with self.changes(), super().reset():
             yield
-            self.endResetModel()
 
     @contextmanager
     def changes(self) -> Iterator[None]:

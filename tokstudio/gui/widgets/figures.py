@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from html import escape, unescape
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from PySide6.QtCore import (
     QIODevice,
     QMargins,
     QModelIndex,
+    QObject,
     QPersistentModelIndex,
     QRect,
     QSize,
@@ -34,6 +36,7 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.core.base.wording import printable
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import TermLabel, plain, plain_label
 from tokstudio.gui.widgets.layouts import Fitting, column
 
@@ -168,6 +171,13 @@ class TableModel(QAbstractTableModel):
         """Returns what a cell has in another role."""
         return None
 
+    @contextmanager
+    def reset(self) -> Iterator[None]:
+        """Lets views show anew what is set within it."""
+        self.beginResetModel()
+        yield
+        self.endResetModel()
+
     def tell(self, first: int = 0, last: int = -1) -> None:
         """Emits that rows have changed: those up to the last of the table if `last` is -1."""
         last = last % max(self.count(), 1)
@@ -213,6 +223,17 @@ class TableModel(QAbstractTableModel):
     def alignment(self, column: int) -> int:
         """Returns where the texts of a column are."""
         return _RIGHT if column in self.numbers else _LEFT
+
+
+class FigureModel(TableModel):
+    """A table model that follows a theme: numbers are in its font for figures."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def font(self, row: int, column: int) -> QFont | None:
+        return self._theme.tabular_font() if column in self.numbers else None
 
 
 class RowTable(QTableView):

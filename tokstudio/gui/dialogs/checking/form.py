@@ -27,7 +27,7 @@ from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import LinesEdit, Number
 from tokstudio.gui.widgets.fields import label_for
-from tokstudio.gui.widgets.figures import TableModel
+from tokstudio.gui.widgets.figures import FigureModel
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.layouts import STRETCH, row
 from tokstudio.gui.widgets.menus import push_button
@@ -53,7 +53,7 @@ class Checking:
             self.outcomes.append((yield from outcome_work(path, checker)))
 
 
-class OutcomesModel(TableModel):
+class OutcomesModel(FigureModel):
     """One row per submission, checked or not."""
 
     titles = ("Submission", "Merges", "First difference", "Causes")
@@ -66,17 +66,15 @@ class OutcomesModel(TableModel):
     numbers = (1, 2)
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent)
         self.names: list[str] = []
         self.outcomes: list[Outcome] = []
 
     def show(self, names: Sequence[str], outcomes: Sequence[Outcome]) -> None:
         """Shows names, the first of them with their outcomes."""
         if list(names) != self.names:
-            self.beginResetModel()
-            self.names, self.outcomes = list(names), list(outcomes)
-            self.endResetModel()
+            with self.reset():
+                self.names, self.outcomes = list(names), list(outcomes)
         elif len(outcomes) != len(self.outcomes):
             before, self.outcomes = len(self.outcomes), list(outcomes)
             self.tell(min(before, len(outcomes)), max(before, len(outcomes)) - 1)

@@ -25,7 +25,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.token_label import token_label
 from tokstudio.gui.widgets.fields import label_for
-from tokstudio.gui.widgets.figures import TableModel
+from tokstudio.gui.widgets.figures import FigureModel
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import named
 from tokstudio.gui.widgets.layouts import STRETCH, row
@@ -43,22 +43,20 @@ _WIDE = re.compile(r"^ +| +$| {2,}")
 _LONGEST_PIECE = 60
 
 
-class FindingsModel(TableModel):
+class FindingsModel(FigureModel):
     """A row for each finding."""
 
     titles = ("Level", "Finding")
     tips = ("\n".join(f"{level}: {meaning}" for level, meaning in LEVELS.items()), "What was found, the worst first")
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent)
         self.findings: list[LintFinding] = []
 
     def show(self, findings: Sequence[LintFinding]) -> None:
         """Shows findings."""
-        self.beginResetModel()
-        self.findings = list(findings)
-        self.endResetModel()
+        with self.reset():
+            self.findings = list(findings)
 
     def count(self) -> int:
         return len(self.findings)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, QSignalBlocker, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSignalBlocker, QSize, Qt
+from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QComboBox, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTextEdit, QWidget
 
 from tokstudio.core.analysis.infer_mixture.inference import InferredMixture, infer_mixture_work
@@ -27,7 +27,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.token_label import token_label
 from tokstudio.gui.widgets.fields import label_for
-from tokstudio.gui.widgets.figures import TableModel
+from tokstudio.gui.widgets.figures import FigureModel
 from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.gui.widgets.labels import guarded_painter, named
 from tokstudio.gui.widgets.layouts import STRETCH, row
@@ -46,7 +46,7 @@ _LISTED = 200  # merges that no candidate has
 _LONGEST = 60  # bytes of a token
 
 
-class SharesModel(TableModel):
+class SharesModel(FigureModel):
     """A row for each candidate."""
 
     titles = ("Candidate", "Share", "95 % interval", "")
@@ -59,16 +59,12 @@ class SharesModel(TableModel):
     numbers = (_SHARE, _INTERVAL)
     untitled = "Bar"
 
-    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.found: InferredMixture | None = None
+    found: InferredMixture | None = None
 
     def show(self, found: InferredMixture | None) -> None:
         """Shows shares, or none."""
-        self.beginResetModel()
-        self.found = found
-        self.endResetModel()
+        with self.reset():
+            self.found = found
 
     def count(self) -> int:
         return 0 if self.found is None else len(self.found.shares)
@@ -89,9 +85,6 @@ class SharesModel(TableModel):
         if column == _INTERVAL and each.low is not None and each.high is not None:
             return f"{percent_text(each.low, 1)} to {percent_text(each.high, 1)}"
         return "–" if column == _INTERVAL else ""
-
-    def font(self, row: int, column: int) -> QFont | None:
-        return self._theme.tabular_font() if column in self.numbers else None
 
 
 class _Bars(QStyledItemDelegate):

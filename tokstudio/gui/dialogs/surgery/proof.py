@@ -66,9 +66,8 @@ class ChangedLinesModel(TableModel):
 
     def show(self, lines: Sequence[ChangedLine]) -> None:
         """Replaces the rows."""
-        self.beginResetModel()
-        self.lines = lines
-        self.endResetModel()
+        with self.reset():
+            self.lines = lines
 
     def count(self) -> int:
         return len(self.lines)

@@ -55,12 +55,11 @@ class SheetModel(TableModel):
 
     def show(self, sheet: ExtensionSheet | None) -> None:
         """Replaces the rows and the titles."""
-        self.beginResetModel()
-        self.sheet = sheet
-        self.titles = [] if sheet is None else [capitalized(title) for title in sheet.titles]
-        self.numbers = range(len(self.titles))
-        self._cells = [] if sheet is None else [sheet.cells(each) for each in sheet.rows]
-        self.endResetModel()
+        with self.reset():
+            self.sheet = sheet
+            self.titles = [] if sheet is None else [capitalized(title) for title in sheet.titles]
+            self.numbers = range(len(self.titles))
+            self._cells = [] if sheet is None else [sheet.cells(each) for each in sheet.rows]
 
     def count(self) -> int:
         return len(self._cells)

@@ -120,9 +120,8 @@ class PlansModel(TableModel):
         self._replace(rows, lambda plan: [self._changed(plan, change) for change in changes], 0)
         plans = list(dict.fromkeys(self.plans))
         if len(plans) < len(self.plans):
-            self.beginResetModel()
-            self.plans = plans
-            self.endResetModel()
+            with self.reset():
+                self.plans = plans
 
     def add(self, plan: TrainingPlan) -> int:
         """Adds a row at the end; returns it."""
@@ -142,14 +141,13 @@ class PlansModel(TableModel):
     def _replace(
         self, rows: Sequence[int], make: Callable[[TrainingPlan], list[TrainingPlan]], chosen: int
     ) -> list[int]:
-        self.beginResetModel()
-        plans, places = list[TrainingPlan](), list[int]()
-        for at, plan in enumerate(self.plans):
-            if at in rows:
-                places.append(len(plans) + chosen)
-            plans += make(plan) if at in rows else [plan]
-        self.plans = plans
-        self.endResetModel()
+        with self.reset():
+            plans, places = list[TrainingPlan](), list[int]()
+            for at, plan in enumerate(self.plans):
+                if at in rows:
+                    places.append(len(plans) + chosen)
+                plans += make(plan) if at in rows else [plan]
+            self.plans = plans
         return places
 
     def count(self) -> int:

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, Signal
-from PySide6.QtGui import QAction, QFont
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
 from tokstudio.core.base.progress import Work
@@ -26,7 +26,7 @@ from tokstudio.gui.session.measuring.exploring import Inquiry
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import ChoiceBox, WholeLines
-from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
+from tokstudio.gui.widgets.figures import FigureModel, ReadOnlyTable
 from tokstudio.gui.widgets.labels import in_a_sentence, named, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, column, row, stacked
 from tokstudio.gui.widgets.menus import push_button
@@ -52,23 +52,21 @@ _LONGEST = 3_000  # characters of a line that are shown
 _NARROWEST, _WIDEST = 70, 360  # pixels of the choice of a tokenizer
 
 
-class EngineRows(TableModel):
+class EngineRows(FigureModel):
     """A row for each text and one for all, a column for each library."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent)
         self.table: EngineTable | None = None
 
     def show(self, table: EngineTable | None) -> None:
         """Shows another table."""
-        self.beginResetModel()
-        self.table = table
-        columns = () if table is None else table.shown
-        self.titles = [] if table is None else ["Text", OURS, *(each.name for each in columns)]
-        self.tips = ["", "Tokens", *(f"{each.name} {each.version}\n{_CELLS}" for each in columns)]
-        self.numbers = range(1, len(self.titles))
-        self.endResetModel()
+        with self.reset():
+            self.table = table
+            columns = () if table is None else table.shown
+            self.titles = [] if table is None else ["Text", OURS, *(each.name for each in columns)]
+            self.tips = ["", "Tokens", *(f"{each.name} {each.version}\n{_CELLS}" for each in columns)]
+            self.numbers = range(1, len(self.titles))
 
     @property
     def _shown(self) -> EngineTable:
@@ -91,9 +89,6 @@ class EngineRows(TableModel):
 
     def tip(self, row: int, column: int) -> str:
         return "" if column < 2 else self._shown.column_text(self._shown.shown[column - 2])
-
-    def font(self, row: int, column: int) -> QFont | None:
-        return self._theme.tabular_font() if column else None
 
     def colour(self, row: int, column: int) -> str | None:
         if column < 2:

@@ -30,7 +30,7 @@ from tokstudio.gui.token_table.filters import LOOKS, MADE, FilterButton, FilterE
 from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
 from tokstudio.gui.token_text.spelling import figure, marked, shown
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
-from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
+from tokstudio.gui.widgets.figures import FigureModel, ReadOnlyTable
 from tokstudio.gui.widgets.labels import in_a_sentence, isolated, named, paragraph_label, plain, plain_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs
@@ -166,28 +166,26 @@ def _key(pair: Pair, question: ListQuestion) -> NDArray[np.int64]:
     return (vocabularies.ids, vocabularies.ranks)[column][:, which]
 
 
-class VocabularyRows(TableModel):
+class VocabularyRows(FigureModel):
     """The listed tokens."""
 
     titles = ("Token", "Length", *_TITLES, *_TITLES, "Script")
     numbers = range(LENGTH, SCRIPT)
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent)
         self.pair: Pair | None = None
         self._rows: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def show(self, pair: Pair | None, rows: NDArray[np.int64], *, numbered: bool = False) -> None:
         """Lists some tokens of a pair. If `numbered`, titles say which of the tokenizers a column is of, 1 or 2."""
-        self.beginResetModel()
-        self.pair, self._rows = pair, rows
-        heads = [[f"{title} {number}" if numbered else title for title in _TITLES] for number in (1, 2)]
-        self.titles = ("Token", "Length", *heads[0], *heads[1], "Script")
-        if pair is not None:
-            tips = (f"{name}, {tip}" for name in pair.names for tip in _TIPS)
-            self.tips = ("", "How many bytes it has", *tips, "The script of its first letter")
-        self.endResetModel()
+        with self.reset():
+            self.pair, self._rows = pair, rows
+            heads = [[f"{title} {number}" if numbered else title for title in _TITLES] for number in (1, 2)]
+            self.titles = ("Token", "Length", *heads[0], *heads[1], "Script")
+            if pair is not None:
+                tips = (f"{name}, {tip}" for name in pair.names for tip in _TIPS)
+                self.tips = ("", "How many bytes it has", *tips, "The script of its first letter")
 
     def ids_at(self, row: int) -> tuple[int, int]:
         """The ids of the token in a row; -1 where a tokenizer lacks it."""

@@ -31,7 +31,7 @@ from tokstudio.gui.token_text.painter import INSET, RowPainter, TextStyle
 from tokstudio.gui.token_text.rows import Shaper
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.controls import ChoiceBox
-from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
+from tokstudio.gui.widgets.figures import FigureModel, ReadOnlyTable
 from tokstudio.gui.widgets.labels import guarded_painter, isolated, named, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, row, stacked
 from tokstudio.gui.widgets.menus import link_button
@@ -134,27 +134,25 @@ def _each_work(
     return np.concatenate(ids), sizes, problem
 
 
-class WordRows(TableModel):
+class WordRows(FigureModel):
     """A row for each word: the word, the most tokens, and its pieces in each tokenizer."""
 
     numbers = (MOST,)
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent)
         self._check = icon("check", theme, "good")
         self._sorting = MOST, Qt.SortOrder.DescendingOrder
         self.show(CutWords((), ()))
 
     def show(self, cut_words: CutWords) -> None:
         """Lists other words, in the order that was chosen."""
-        self.beginResetModel()
-        self.made = cut_words
-        self.titles = ("Word", "Most", *(each.name for each in cut_words.columns))
-        tips = "The words; a check mark: one token in every tokenizer", "The most tokens in any tokenizer"
-        self.tips = (*tips, *(each.problem for each in cut_words.columns))
-        self.order: NDArray[np.int64] = self._sorted(*self._sorting)
-        self.endResetModel()
+        with self.reset():
+            self.made = cut_words
+            self.titles = ("Word", "Most", *(each.name for each in cut_words.columns))
+            tips = "The words; a check mark: one token in every tokenizer", "The most tokens in any tokenizer"
+            self.tips = (*tips, *(each.problem for each in cut_words.columns))
+            self.order: NDArray[np.int64] = self._sorted(*self._sorting)
 
     def pieces_at(self, row: int, column: int) -> tuple[int, EncodedText] | None:
         """The number of tokens of a cell, and these; None if the cell has none."""

@@ -75,9 +75,8 @@ class SourcesModel(TableModel):
                 self.sources = sources
                 self.endInsertRows()
             return
-        self.beginResetModel()
-        self.sources = sources
-        self.endResetModel()
+        with self.reset():
+            self.sources = sources
 
     def set_left_out(self, remaining: tuple[Source, ...], left: Sequence[str]) -> None:
         """Shows the size of what remains of each source, with how much is left out of it."""

@@ -27,7 +27,7 @@ from tokstudio.gui.session.training.cleaning import outcome_note, outcome_text
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.token_text.token_chips import Chip, TokenChips
-from tokstudio.gui.widgets.figures import Index, ReadOnlyTable, TableModel
+from tokstudio.gui.widgets.figures import FigureModel, Index, ReadOnlyTable
 from tokstudio.gui.widgets.labels import in_a_sentence, isolated, named, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import Fitting, column, row, stacked
 from tokstudio.gui.widgets.menus import link_button, push_button
@@ -94,7 +94,7 @@ def sum_work(findings: Sequence[Finding], sizes: Sequence[int]) -> Work[Sum]:
     return Sum(int(np.count_nonzero(counts)) - lines, lines, int((stop - start)[counts].sum()))
 
 
-class FindingRows(TableModel):
+class FindingRows(FigureModel):
     """A row for each rule that finds something, with a box to tick."""
 
     titles = _TITLES
@@ -103,8 +103,7 @@ class FindingRows(TableModel):
     ticked = Signal()  # a box
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent)
         self.findings: tuple[Finding, ...] = ()
         self.chosen: set[str] = set()  # names of rules
         self._size = 0
@@ -112,10 +111,9 @@ class FindingRows(TableModel):
 
     def show(self, findings: tuple[Finding, ...], size: int, has_tokens: bool) -> None:
         """Lists what was found in a text of `size` bytes."""
-        self.beginResetModel()
-        self.findings, self._size, self._has_tokens = findings, size, has_tokens
-        self.chosen &= {each.rule for each in findings}
-        self.endResetModel()
+        with self.reset():
+            self.findings, self._size, self._has_tokens = findings, size, has_tokens
+            self.chosen &= {each.rule for each in findings}
 
     @property
     def chosen_findings(self) -> tuple[Finding, ...]:
@@ -151,9 +149,6 @@ class FindingRows(TableModel):
         finding = self.findings[row]
         where = f" in {several(finding.documents, 'document')}" if finding.lines else ""
         return f"{in_a_sentence(test_of(finding.rule))}\n{self.text(row, FOUND)}{where}"
-
-    def font(self, row: int, column: int) -> QFont | None:
-        return self._theme.tabular_font() if column != RULE else None
 
     def more(self, row: int, column: int, role: int) -> object:
         if column == RULE and role == Qt.ItemDataRole.CheckStateRole:
@@ -221,21 +216,19 @@ class FindingTable(Fitting, ReadOnlyTable):
 _SHOWN = 200  # bytes of an example
 
 
-class ExampleRows(TableModel):
+class ExampleRows(FigureModel):
     """Where a rule finds something, and the text there."""
 
     titles = ("Place", "Text")
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent)
         self.finding: Finding | None = None
 
     def show(self, finding: Finding | None) -> None:
         """Shows the examples of a finding."""
-        self.beginResetModel()
-        self.finding = finding
-        self.endResetModel()
+        with self.reset():
+            self.finding = finding
 
     def count(self) -> int:
         return len(self.finding.examples) if self.finding is not None else 0

@@ -193,8 +193,7 @@ class DocumentRows(ListRows):
     """The listed documents."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent)
         self.listed, self._sign = _NONE, ""
         theme.follow(self._apply_style)
 
@@ -206,15 +205,14 @@ class DocumentRows(ListRows):
 
         With `trained`, bytes per token are marked as those of text that the tokenizer was trained on.
         """
-        self.beginResetModel()
-        self._sign = TRAINED if trained else ""
-        self.listed = listed or _NONE
-        columns = self.listed.columns
-        self.titles = [f"Uses of {token}" if each.key == "uses" else each.title for each in columns]
-        self.tips = [each.tip for each in columns]
-        self.widest = list(map(self._widest, columns, self.listed.values))
-        self.numbers = [number for number, each in enumerate(columns) if each.kind != "name"]
-        self.endResetModel()
+        with self.reset():
+            self._sign = TRAINED if trained else ""
+            self.listed = listed or _NONE
+            columns = self.listed.columns
+            self.titles = [f"Uses of {token}" if each.key == "uses" else each.title for each in columns]
+            self.tips = [each.tip for each in columns]
+            self.widest = list(map(self._widest, columns, self.listed.values))
+            self.numbers = [number for number, each in enumerate(columns) if each.kind != "name"]
 
     def _widest(self, each: _Column, values: NDArray[Any]) -> str:
         """The greatest number; the longest name of sources or files, cut where it is long; else what it may need."""

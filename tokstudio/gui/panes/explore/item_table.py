@@ -119,23 +119,21 @@ class ItemRows(ListRows):
     """The listed items."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent)
         self.items: ItemList | None = None
         self.rows: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def show(self, items: ItemList | None, rows: NDArray[np.int64]) -> None:
         """Lists some of the items."""
-        self.beginResetModel()
-        self.items, self.rows = items, rows if items is not None else rows[:0]
-        if items is not None:
-            self.titles = (items.title, *(each.title for each in items.columns))
-            forms = (",.2f" if each.kind == "ratio" else ",.0f" for each in items.columns)
-            leasts = (each.widest for each in items.columns)
-            self.widest = (_WIDEST, *map(widest_number, leasts, items.values, forms))
-            self.tips = ("", *(each.tip for each in items.columns))
-            self.numbers = range(1, len(self.titles))
-        self.endResetModel()
+        with self.reset():
+            self.items, self.rows = items, rows if items is not None else rows[:0]
+            if items is not None:
+                self.titles = (items.title, *(each.title for each in items.columns))
+                forms = (",.2f" if each.kind == "ratio" else ",.0f" for each in items.columns)
+                leasts = (each.widest for each in items.columns)
+                self.widest = (_WIDEST, *map(widest_number, leasts, items.values, forms))
+                self.tips = ("", *(each.tip for each in items.columns))
+                self.numbers = range(1, len(self.titles))
 
     def count(self) -> int:
         return len(self.rows)

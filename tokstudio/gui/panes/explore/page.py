@@ -16,7 +16,7 @@ from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.figures import Index, ReadOnlyTable, TableModel, keeps_copy, on_one_line
+from tokstudio.gui.widgets.figures import FigureModel, Index, ReadOnlyTable, keeps_copy, on_one_line
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.layouts import Fitting, column, stacked
 from tokstudio.gui.widgets.pane import EmptyState
@@ -29,7 +29,7 @@ _MOST_COPIED = 1 << 12  # rows
 _BESIDE = 9  # pixels on each side of the text of a cell
 
 
-class ListRows(TableModel):
+class ListRows(FigureModel):
     """Rows over arrays, up to millions; `widest` has the widest text that each column must hold."""
 
     widest: Sequence[str] = ()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, QPoint, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QCheckBox, QHeaderView, QSizePolicy, QStyledItemDelegate, QStyleOptionViewItem
 
 from tokstudio.core.base.errors import ConfigError
@@ -30,7 +30,7 @@ from tokstudio.gui.token_text.spelling import token_name
 from tokstudio.gui.widgets.bar_code import paint_bars
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox, SearchEdit
 from tokstudio.gui.widgets.fields import restyle
-from tokstudio.gui.widgets.figures import Index, ReadOnlyTable, TableModel
+from tokstudio.gui.widgets.figures import FigureModel, Index, ReadOnlyTable
 from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, named, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, row
 from tokstudio.gui.widgets.pane import EmptyState
@@ -101,7 +101,7 @@ _NEAR = 4  # pixels from the pointer to a bar
 _PARTS = 100
 
 
-class SourceRows(TableModel):
+class SourceRows(FigureModel):
     """The searched sources."""
 
     titles = ("Source", "Hits", "Per million", "Where")
@@ -114,8 +114,7 @@ class SourceRows(TableModel):
     numbers = (HITS, RATE)
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent)
         self.sources: tuple[Source, ...] = ()
         self.search: Search | None = None
         self._numbers: tuple[int, ...] = ()
@@ -156,9 +155,6 @@ class SourceRows(TableModel):
             return None
         rate = self._rates[number] if self._rates is not None else np.nan
         return "–" if np.isnan(rate) else f"{rate:,.1f}" if rate < 100 else f"{rate:,.0f}"
-
-    def font(self, row: int, column: int) -> QFont | None:
-        return self._theme.tabular_font() if column in self.numbers else None
 
     def more(self, row: int, column: int, role: int) -> object:
         if column != WHERE or role != Qt.ItemDataRole.AccessibleTextRole:

@@ -82,9 +82,8 @@ class RunsModel(TableModel):
                 self.endRemoveRows()
         size_before = len(self._runs)
         if list(runs[:size_before]) != self._runs:
-            self.beginResetModel()
-            self._runs = list(runs)
-            self.endResetModel()
+            with self.reset():
+                self._runs = list(runs)
         elif len(runs) > size_before:
             self.beginInsertRows(QModelIndex(), size_before, len(runs) - 1)
             self._runs += runs[size_before:]

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from PySide6.QtCore import QObject
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from tokstudio.core.base.progress import Progress, Work
@@ -23,7 +21,7 @@ from tokstudio.gui.session.measuring.measurers import ChosenText
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
+from tokstudio.gui.widgets.figures import FigureModel, ReadOnlyTable
 from tokstudio.gui.widgets.labels import named, paragraph_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.menus import push_button
@@ -48,33 +46,26 @@ _TIPS = (
 )
 
 
-class AmountsModel(TableModel):
+class AmountsModel(FigureModel):
     """A row for each part of the text."""
 
     titles = ("Share", "Text", "Bytes/token, held out", "Tokens kept")
     tips = _TIPS
     numbers = range(4)
 
-    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.rows: Sequence[Sequence[str]] = ()
+    rows: Sequence[Sequence[str]] = ()
 
     def set_found(self, found: HowMuchText | None) -> None:
         """Shows an answer, or nothing."""
-        self.beginResetModel()
-        self.rows = () if found is None else found.table[1:]
-        self.titles = self.titles if found is None else tuple(map(capitalized, found.table[0]))
-        self.endResetModel()
+        with self.reset():
+            self.rows = () if found is None else found.table[1:]
+            self.titles = self.titles if found is None else tuple(map(capitalized, found.table[0]))
 
     def count(self) -> int:
         return len(self.rows)
 
     def text(self, row: int, column: int) -> str:
         return self.rows[row][column]
-
-    def font(self, row: int, column: int) -> QFont:
-        return self._theme.tabular_font()
 
 
 class AmountsPage(QWidget):

@@ -34,7 +34,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.fields import label_for
-from tokstudio.gui.widgets.figures import TableModel
+from tokstudio.gui.widgets.figures import FigureModel
 from tokstudio.gui.widgets.labels import isolated, named, paragraph_label
 from tokstudio.gui.widgets.layouts import column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
@@ -56,14 +56,13 @@ _SAME_LINES = "All have the same lines: tokens per line compare languages whatev
 TEXT, RATIO, REACHES = range(3)
 
 
-class TextsModel(TableModel):
+class TextsModel(FigureModel):
     """A row for each text: what it has at the playhead, and the size at which it has what the base has there."""
 
     numbers = (RATIO, REACHES)
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent)
         self._name_columns(0, "")
         self.rows: list[tuple[str, str, str]] = []
         self.base = -1
@@ -72,9 +71,8 @@ class TextsModel(TableModel):
 
     def clear(self) -> None:
         """Shows nothing."""
-        self.beginResetModel()
-        self.rows, self.merges, self._swatches = [], (), []
-        self.endResetModel()
+        with self.reset():
+            self.rows, self.merges, self._swatches = [], (), []
 
     def set_curves(self, curves: SourceCurves, base: int, sizes: np.ndarray, merges: int, ratio: float) -> None:
         """Shows texts after a number of merges; `sizes` are int64 [n + 1], `ratio` the pixels of a pixel."""

@@ -65,26 +65,24 @@ class SizesModel(TableModel):
 
     def clear(self) -> None:
         """Shows nothing."""
-        self.beginResetModel()
-        self._text, self._rows, self._notes = None, [], {}
-        self.endResetModel()
+        with self.reset():
+            self._text, self._rows, self._notes = None, [], {}
 
     def set_text(self, text: MeasuredText, vocabularies: NDArray[np.int64], playhead: int) -> None:
         """Shows the sizes of a run, int64 [n + 1], after 0, 1, ... n merges."""
-        self.beginResetModel()
-        self._text, self._vocabularies, self._rows, self._notes = text, vocabularies, [], {}
-        end = len(text.tokens) - 1
-        self._notes = {merges_for(text.tokens, percent): percent_text(percent / 100) for percent in PERCENTS}
-        self._notes[end] = ", ".join(filter(None, (self._notes.get(end), "end")))
-        sizes = table_of_sizes(text.tokens, text.bytes, vocabularies)
-        # What the pane is for is seen without scrolling.
-        sizes = sorted(sizes, key=lambda size: size.merges not in self._notes)
-        self._rows = [self._size_at(text, playhead), *sizes]
-        last = f"Last ≤ {TAIL:,} merges" if end > TAIL else "Merges"
-        tip = f"Tokens of the text that {_LAST if end > TAIL else 'the merges of this size'} save"
-        self.titles = [*self.titles[:SAVED], f"{last} save (tokens)", *self.titles[SAVED + 1 :]]
-        self.tips = [*self.tips[:SAVED], tip, *self.tips[SAVED + 1 :]]
-        self.endResetModel()
+        with self.reset():
+            self._text, self._vocabularies, self._rows, self._notes = text, vocabularies, [], {}
+            end = len(text.tokens) - 1
+            self._notes = {merges_for(text.tokens, percent): percent_text(percent / 100) for percent in PERCENTS}
+            self._notes[end] = ", ".join(filter(None, (self._notes.get(end), "end")))
+            sizes = table_of_sizes(text.tokens, text.bytes, vocabularies)
+            # What the pane is for is seen without scrolling.
+            sizes = sorted(sizes, key=lambda size: size.merges not in self._notes)
+            self._rows = [self._size_at(text, playhead), *sizes]
+            last = f"Last ≤ {TAIL:,} merges" if end > TAIL else "Merges"
+            tip = f"Tokens of the text that {_LAST if end > TAIL else 'the merges of this size'} save"
+            self.titles = [*self.titles[:SAVED], f"{last} save (tokens)", *self.titles[SAVED + 1 :]]
+            self.tips = [*self.tips[:SAVED], tip, *self.tips[SAVED + 1 :]]
 
     def set_playhead(self, playhead: int) -> None:
         """Shows the size at the playhead in the first row."""

@@ -285,7 +285,7 @@ class RoundsModel(TokenTable):
 
     def set_rounds(self, run: StudioRun | None, rounds: Rounds | None) -> None:
         """Shows the states of an encoding; None shows nothing."""
-        with self.resetting():
+        with self.reset():
             if run is not self.run:
                 self.hold(run)
             self._rounds, self._known, self._current = rounds, {}, -1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtGui import QFont, QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from tokstudio.core.base.progress import Work
@@ -24,7 +24,7 @@ from tokstudio.gui.session.measuring.exploring import Inquiry
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.bar_code import BarCode
-from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
+from tokstudio.gui.widgets.figures import FigureModel, ReadOnlyTable
 from tokstudio.gui.widgets.labels import in_a_sentence, isolated, paragraph_label, set_word
 from tokstudio.gui.widgets.layouts import STRETCH, Fitting, TallBody, column, row, stacked
 from tokstudio.gui.widgets.menus import link_button
@@ -108,7 +108,7 @@ _FIGURES, _YIELDING = (MADE, USES, SHARE), (MADE, SHARE)
 _LEAST_NAME = 130  # pixels
 
 
-class OriginRows(TableModel):
+class OriginRows(FigureModel):
     """The uses by source and in the documents with most."""
 
     titles = ("In", "Made", "Uses in the text", "Share")
@@ -121,16 +121,14 @@ class OriginRows(TableModel):
     numbers = (MADE, USES, SHARE)
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent)
         self.rows: list[_Row] = []
         self._why_not_made = ""
 
     def show(self, rows: list[_Row], why_not_made: str = "") -> None:
         """Shows other rows; the sentence says why some have no *Made*."""
-        self.beginResetModel()
-        self.rows, self._why_not_made = rows, why_not_made
-        self.endResetModel()
+        with self.reset():
+            self.rows, self._why_not_made = rows, why_not_made
 
     def count(self) -> int:
         return len(self.rows)
@@ -150,9 +148,6 @@ class OriginRows(TableModel):
             return self._why_not_made
         opens = "\nEnter, or a double click, opens it in the Text pane." if each.kind == _DOCUMENT else ""
         return f"{each.name}{opens}" if column == PLACE else ""
-
-    def font(self, row: int, column: int) -> QFont | None:
-        return self._theme.tabular_font() if column in self.numbers else None
 
     def colour(self, row: int, column: int) -> str | None:
         return None if self.rows[row].kind == _DOCUMENT else self._theme.palette.muted

@@ -149,7 +149,7 @@ class VocabularyModel(TokenTable):
 
     def set_run(self, run: StudioRun | None, playhead: int = 0) -> None:
         """Shows the vocabulary of a run after a number of merges."""
-        with self.resetting():
+        with self.reset():
             self._job.cancel()
             self._later.stop()
             self.hold(run)

@@ -201,7 +201,7 @@ class RunnersModel(TokenTable):
 
     def set_answer(self, run: StudioRun | None, why: WhyMerge | None) -> None:
         """Shows the candidates of a merge; None shows nothing."""
-        with self.resetting():
+        with self.reset():
             self.hold(run)
             self._pairs = () if why is None else (why.chosen, *why.runners_up)
             self._merges = [] if run is None else merges_of(run, self._pairs)
