@@ -104,9 +104,13 @@ def set_tab_order(*widgets: QWidget) -> None:
 
 def in_tab_order(widget: QWidget) -> list[QWidget]:
     """What takes the focus in a widget, in the order in which Tab goes through the window."""
+    none = Qt.FocusPolicy.NoFocus
+    left = {one for one in widget.findChildren(QWidget) if one.focusPolicy() != none and widget.isAncestorOf(one)}
     controls, after = [], widget.nextInFocusChain()
-    while after is not None and after is not widget:
-        if widget.isAncestorOf(after) and after.focusPolicy() != Qt.FocusPolicy.NoFocus:
+    # They follow soon, while the whole way takes a look at each widget of the window.
+    while left and after is not None and after is not widget:
+        if after in left:
+            left.remove(after)
             controls.append(after)
         after = after.nextInFocusChain()
     return controls
