@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial, partialmethod
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,14 @@ def screen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Q
 @pytest.fixture
 def unstyled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows without the style sheet, for tests of what a window does and not of its look: they take half the time."""
+
+    @contextmanager
+    def no_sheet(theme: Theme) -> Iterator[None]:
+        yield
+        theme.changed.emit()
+
     monkeypatch.setattr(Theme, "style_sheet", "")
+    monkeypatch.setattr(Theme, "sheet_at_end", no_sheet)
 
 
 class Actions(dict[str, QAction]):
