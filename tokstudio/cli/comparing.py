@@ -21,7 +21,7 @@ from tokstudio.core.analysis.baselines import AnyTokenizer, ByteTokenizer, Chara
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.base.wording import printable, shown
+from tokstudio.core.base.wording import other_name, printable, shown
 from tokstudio.core.comparison.comparison import Comparison, compare_work
 from tokstudio.core.comparison.differences import Differences, diff_work
 from tokstudio.core.comparison.engine_table import EngineTable
@@ -117,11 +117,7 @@ def _different(names: Sequence[str], longer: Sequence[str]) -> list[str]:
     chosen = [long if repeated[name] > 1 else name for name, long in zip(names, longer, strict=True)]
     differing: list[str] = []
     for name in chosen:
-        number, other = 1, name
-        while other in differing:
-            number += 1
-            other = f"{name} ({number})"
-        differing.append(other)
+        differing.append(other_name(name, differing))
     return differing
 
 

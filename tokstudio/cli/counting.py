@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -53,6 +53,9 @@ from tokstudio.core.pretokenization.word_table import PARTITIONS
 if TYPE_CHECKING:
     from distributed import Client, Future
     from numpy.typing import NDArray
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # --- Counts files on a Dask cluster: tasks that count neighbouring files, and one for each partition of the words -----
 
@@ -198,43 +201,52 @@ class _Placed:
     file: str
 
 
-def _count(shard: Sequence[Entry], counting: Counting, partitions: int) -> _Counted | TokStudioError:
-    """Counts a shard; an error is its result, as a worker would print an exception."""
+def _task(work: Callable[P, T]) -> Callable[P, T | TokStudioError]:
+    """Has a task return its error, which a worker would print if it were raised, or that of one that it builds on."""
+
+    @wraps(work)
+    def done(*args: P.args, **named: P.kwargs) -> T | TokStudioError:
+        for given in (*args, *named.values()):
+            for one in given if isinstance(given, list) else (given,):
+                if isinstance(one, TokStudioError):
+                    return one
+        try:
+            return work(*args, **named)
+        except TokStudioError as error:
+            return error
+
+    return done
+
+
+@_task
+def _count(shard: Sequence[Entry], counting: Counting, partitions: int) -> _Counted:
     begun = time.monotonic()
-    try:
-        part = finish(counting.count_work(shard, threads=1))
-    except TokStudioError as error:
-        return error
+    part = finish(counting.count_work(shard, threads=1))
     tables = part.counts.divided(partitions)
     return _Counted(part.sources, part.counts.files, time.monotonic() - begun, shard[0].path.name, tables)
 
 
-def _facts(counted: _Counted | TokStudioError) -> _Counted | TokStudioError:
-    return counted if isinstance(counted, TokStudioError) else replace(counted, partitions=())
+@_task
+def _facts(counted: _Counted) -> _Counted:
+    return replace(counted, partitions=())
 
 
-def _partition(counted: _Counted | TokStudioError, number: int) -> WordCounts | None:
-    return None if isinstance(counted, TokStudioError) else counted.partitions[number]
+@_task
+def _partition(counted: _Counted, number: int) -> WordCounts:
+    return counted.partitions[number]
 
 
-def _place(shards: Sequence[_Counted | TokStudioError]) -> _Placed | TokStudioError:
-    counted: list[_Counted] = []
-    for shard in shards:
-        if isinstance(shard, TokStudioError):
-            return shard
-        counted.append(shard)
+@_task
+def _place(counted: Sequence[_Counted]) -> _Placed:
     slowest = max(counted, key=lambda one: one.seconds)
     sources = tuple(source for one in counted for source in one.sources)
     numbers = numbers_of_parts([(one.sources, one.files) for one in counted])
     return _Placed(sources, numbers, slowest.seconds, slowest.file)
 
 
-def _join(
-    parts: Sequence[WordCounts | None], placed: _Placed | TokStudioError, least: int
-) -> _Frequent | TokStudioError:
-    if isinstance(placed, TokStudioError):
-        return placed
-    tables = [part.renumbered(*where) for part, where in zip(parts, placed.numbers, strict=True) if part is not None]
+@_task
+def _join(parts: Sequence[WordCounts], placed: _Placed, least: int) -> _Frequent:
+    tables = [part.renumbered(*where) for part, where in zip(parts, placed.numbers, strict=True)]
     return _frequent(finish(WordCounts.merge_work(tables)), least)
 
 
@@ -255,37 +267,29 @@ class _Kept:
     places: NDArray[np.int64]
 
 
-def _kept(joined: _Frequent | TokStudioError) -> _Kept | TokStudioError:
-    if isinstance(joined, TokStudioError):
-        return joined
+@_task
+def _kept(joined: _Frequent) -> _Kept:
     places = joined.counts.firsts
     some = places[np.linspace(0, len(places) - 1, _PLACES).astype(np.int64)] if len(places) else places
     return _Kept(joined.counts.facts, len(joined.counts), joined.rare, joined.uses, some)
 
 
-def _borders(kept: Sequence[_Kept | TokStudioError], ranges: int) -> list[int]:
+@_task
+def _borders(kept: Sequence[_Kept], ranges: int) -> list[int]:
     """Places that divide the rows of all partitions into ranges of about the same size."""
-    places = np.sort(np.concatenate([one.places for one in kept if isinstance(one, _Kept)] or [np.empty(0, np.int64)]))
+    places = np.sort(np.concatenate([one.places for one in kept]))
     inner = [int(places[len(places) * number // ranges]) if len(places) else 0 for number in range(1, ranges)]
     return [0, *inner, np.iinfo(np.int64).max]
 
 
-def _between(joined: _Frequent | TokStudioError, borders: Sequence[int], number: int) -> RowBlock | TokStudioError:
-    if isinstance(joined, TokStudioError):
-        return joined
+@_task
+def _between(joined: _Frequent, borders: Sequence[int], number: int) -> RowBlock:
     return joined.counts.between(borders[number], borders[number + 1])
 
 
-def _sorted(parts: Sequence[RowBlock | TokStudioError]) -> RowBlock | TokStudioError:
-    rows: list[RowBlock] = []
-    for part in parts:
-        if isinstance(part, TokStudioError):
-            return part
-        rows.append(part)
-    try:
-        return sorted_rows(rows)
-    except TokStudioError as error:
-        return error
+@_task
+def _sorted(rows: Sequence[RowBlock]) -> RowBlock:
+    return sorted_rows(rows)
 
 
 # --- The command `count`: counts the pre-tokens of texts and writes the table, for training later or elsewhere --------

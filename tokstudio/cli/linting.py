@@ -11,7 +11,7 @@ from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.projects import load_run
 from tokstudio.cli.reading import TextsToRead, read_corpus
 from tokstudio.cli.tokenizers import is_project
-from tokstudio.core.base.wording import printable, shown
+from tokstudio.core.base.wording import other_name, printable, shown
 from tokstudio.core.lint.findings import LintFinding, has_error, summary, to_json
 from tokstudio.core.lint.lint import lint_work
 
@@ -24,10 +24,7 @@ def lint(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.texts:
         read = read_corpus(TextsToRead(arguments.texts, encoding=arguments.encoding), console)
         for source in read.corpus.sources:
-            name, number = source.name, 2
-            while name in texts:
-                name, number = f"{source.name} ({number})", number + 1
-            texts[name] = bytes(source.data[: source.bytes])
+            texts[other_name(source.name, texts)] = bytes(source.data[: source.bytes])
     tokenizer = arguments.tokenizer
     if is_project(tokenizer):
         tokenizer = load_run(tokenizer, arguments.run, console)

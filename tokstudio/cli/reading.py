@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -95,12 +96,12 @@ def read_as_json(folders: Iterable[Folder], sources: Iterable[Source]) -> dict[s
     by_command: dict[str, list[dict[str, str]]] = {
         "skipped": [
             {
-                "name": printable(path.relative_to(folder.path).as_posix()),
+                "name": printable(path.relative_to(one.path).as_posix()),
                 "reason": why,
-                "folder": printable(str(folder.path)),
+                "folder": printable(str(one.path)),
             }
-            for folder in folders
-            for path, why in folder.skipped
+            for one in folders
+            for path, why in one.skipped
         ],
         "source_notes": [{"name": source.name, "note": source.note} for source in sources if source.note],
     }
@@ -153,25 +154,30 @@ def without_left_out(read: CommandTexts, texts: TextsToRead, console: Console) -
     corpus = read.corpus
     step = console.finish(leaving_out_work(corpus, dict(texts.leave_out), texts.leave_out_lists))
     corpus = console.finish(corpus.without_work(step))
-    assert corpus.left is not None
-    totals = corpus.left.totals
-    console.say(f"Left out: {told_totals(totals)}." if totals else "Left out: nothing, as nothing was found.")
+    report_left_out(corpus, console)
     if texts.left_out is not None:
         console.finish(write_list_work(corpus, texts.left_out))
     return replace(read, corpus=corpus)
+
+
+def report_left_out(corpus: Corpus, console: Console) -> None:
+    """Reports what was left out of a corpus."""
+    totals = corpus.left.totals if corpus.left is not None else ()
+    console.say(f"Left out: {told_totals(totals)}." if totals else "Left out: nothing, as nothing was found.")
+
+
+def take_folder(folders: list[Folder], console: Console, folder: Folder) -> None:
+    """Adds a folder to those that were read, and reports what it skips."""
+    folders.append(folder)
+    if folder.remark:
+        console.say(folder.remark)
 
 
 def expand_files_work(
     files: Sequence[str], folders: list[Folder], console: Console, fetching: Fetching
 ) -> Work[list[Entry]]:
     """Replaces each folder by what it holds, adds it to `folders`, and reports what it skips."""
-
-    def tell(folder: Folder) -> None:
-        folders.append(folder)
-        if folder.remark:
-            console.say(folder.remark)
-
-    return (yield from expand_work(files, tell, fetching))
+    return (yield from expand_work(files, partial(take_folder, folders, console), fetching))
 
 
 def files_at_hand(given: Iterable[AnyPath], console: Console) -> list[Path]:

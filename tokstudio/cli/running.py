@@ -11,23 +11,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
-from tokstudio.cli.reading import CommandTexts, report_read
+from tokstudio.cli.reading import CommandTexts, report_left_out, report_read, take_folder
 from tokstudio.cli.results import check_exports, check_results, refuse_existing
 from tokstudio.cli.training import TrainingOutcome, check_fit, rescue, train_on
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import ConfigError, FormatError, TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.base.wording import printable, several
+from tokstudio.core.base.wording import other_name, printable, several
 from tokstudio.core.comparison.comparison import compare_work
 from tokstudio.core.comparison.report.report import report_work
 from tokstudio.core.comparison.texts import held_out_marks, text_work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.leaving_out import told_totals
 from tokstudio.core.corpus.readers.folders import Folder
 from tokstudio.core.corpus.sampling import hold_out_work, in_use, sample_in_one, sample_work
 from tokstudio.core.corpus.source import Source, by_entry
@@ -283,17 +283,10 @@ def _refuse_outside(experiment: Experiment, *, with_exports: bool, with_project:
 def _read(experiment: Experiment, console: Console) -> CommandTexts:
     """The corpus; reports what is unusual about it."""
     folders: list[Folder] = []
-
-    def tell(folder: Folder) -> None:
-        folders.append(folder)
-        if folder.remark:
-            console.say(folder.remark)
-
-    corpus = console.finish(experiment.texts.corpus_work(tell))
+    corpus = console.finish(experiment.texts.corpus_work(partial(take_folder, folders, console)))
     report_read(corpus.sources, console)
     if experiment.leaving_out:
-        totals = corpus.left.totals if corpus.left is not None else ()
-        console.say(f"Left out: {told_totals(totals)}." if totals else "Left out: nothing, as nothing was found.")
+        report_left_out(corpus, console)
     return CommandTexts(corpus, tuple(folders), experiment.shown_text)
 
 
@@ -502,10 +495,5 @@ def _texts(corpus: Corpus) -> dict[str, Source]:
     for name, sources in by_entry(corpus.sources):
         for source in sample_in_one(Corpus(sources), sum(one.bytes for one in sources)).sources:
             # Many sources of an entry are joined, and have no name then.
-            own = source.name if len(sources) > 1 and source.name else name
-            number, unique = 1, own
-            while unique in texts:
-                number += 1
-                unique = f"{own} ({number})"
-            texts[unique] = source
+            texts[other_name(source.name if len(sources) > 1 and source.name else name, texts)] = source
     return texts

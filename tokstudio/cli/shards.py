@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +22,11 @@ import numpy as np
 
 from tokstudio.cli.cluster import absolute, cores_work, neighbours, open_client, waited_work
 from tokstudio.cli.process.terminal import Console, put
-from tokstudio.cli.reading import plain_reading_errors, texts_of
+from tokstudio.cli.reading import plain_reading_errors, take_folder, texts_of
 from tokstudio.cli.tokenizers import load_tokenizer_or_run
 from tokstudio.core.base.atomic_files import file_name, write_fault
 from tokstudio.core.base.errors import CorpusError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work, finish
-from tokstudio.core.corpus.readers.folders import Folder
 from tokstudio.core.corpus.source import groups
 from tokstudio.core.shards.dataset import EncodedDataset, encode_dataset_work, told
 from tokstudio.core.shards.encoding import encode_units_work
@@ -55,16 +55,12 @@ def encode_shards(arguments: argparse.Namespace, console: Console) -> None:
         texts.reading,
     )
 
-    def tell(found: Folder) -> None:
-        if found.remark:
-            console.say(found.remark)
-
     encode = encode_units_work if arguments.dask is None else _OnCluster(arguments.dask, folder).encode_work
+    tell = partial(take_folder, [], console)
     try:
         with plain_reading_errors():
-            encoded = console.finish(
-                encode_dataset_work(arguments.files, settings, folder, encode, tell, texts.fetching)
-            )
+            work = encode_dataset_work(arguments.files, settings, folder, encode, tell, texts.fetching)
+            encoded = console.finish(work)
     except KeyboardInterrupt:
         if (folder / NAME).exists():
             console.say(f"{file_name(folder)}: its complete shards stay, and the same command goes on after them.")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from types import UnionType
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
@@ -155,3 +156,46 @@ def _make_init(fields: Sequence[dataclasses.Field[Any]], checks: bool) -> Callab
 
 def _argument(field: dataclasses.Field[Any]) -> str:
     return field.name if field.default is dataclasses.MISSING else f"{field.name}=defaults[{field.name!r}]"
+
+
+# --- Dataclasses as JSON ----------------------------------------------------------------------------------------------
+
+T = TypeVar("T")
+
+
+def without_defaults(value: Any) -> dict[str, Any]:  # noqa: ANN401 -- any dataclass
+    """The values of a dataclass that are not those of its fields by default; JSON can hold them if it can hold all."""
+    default = {one.name: one.default for one in dataclasses.fields(value)}
+    return {name: each for name, each in dataclasses.asdict(value).items() if each != default[name]}
+
+
+def from_values(kind: type[T], values: object) -> T:
+    """A dataclass from its values in JSON; ValueError where one is missing, not known, or of another type.
+
+    Its fields have plain types, None beside them, tuples of them, and dataclasses; mappings are not looked into.
+    """
+    return _of_type(kind, values, kind.__name__)
+
+
+# By class, as one may be read a million times.
+_hints = cache(get_type_hints)
+
+
+def _of_type(kind: Any, value: object, name: str) -> Any:  # noqa: ANN401
+    if get_origin(kind) is UnionType:
+        return None if value is None else _of_type(get_args(kind)[0], value, name)
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(_of_type(get_args(kind)[0], one, name) for one in cast("list[object]", value))
+    if dataclasses.is_dataclass(kind) and isinstance(value, dict):
+        hints, row = _hints(kind), cast("dict[str, object]", value)
+        unknown = next((key for key in row if key not in hints), None)
+        if unknown is not None:
+            raise ValueError(f"{unknown} is not known")
+        try:
+            return cast("type", kind)(**{key: _of_type(hints[key], one, key) for key, one in row.items()})
+        except TypeError as error:
+            raise ValueError(f"a value is missing: {error}") from error
+    is_plain = kind in (str, int, bool) and type(value) is kind
+    if is_plain or (kind is float and type(value) in (int, float)) or get_origin(kind) is Mapping:
+        return value
+    raise ValueError(f"{name} is not known")

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 import reprlib
 import unicodedata
-from collections.abc import Callable, Collection
-from itertools import islice
+from collections.abc import Callable, Collection, Container
+from itertools import count, islice
 
 # Control characters, direction marks, line breaks, and bytes of a name that are not text.
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
@@ -27,6 +27,12 @@ def safe_name(text: str, otherwise: str) -> str:
     kept = _NOT_IN_NAMES.sub("-", _UNSHOWABLE.sub("", text))
     kept = kept.encode("utf-8", "ignore")[:_LONGEST_NAME].decode("utf-8", "ignore").strip(" .")
     return f"{otherwise} {kept}" if _DEVICES.fullmatch(kept) else kept or otherwise
+
+
+def other_name(name: str, taken: Container[str]) -> str:
+    """A name that is not taken: `other_name("a", {"a", "a (2)"})` is `a (3)`."""
+    numbered = (f"{name} ({number})" if number > 1 else name for number in count(1))
+    return next(each for each in numbered if each not in taken)
 
 
 def columns_of(text: str) -> int:

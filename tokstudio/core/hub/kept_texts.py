@@ -7,16 +7,16 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.leftovers import remove_of_ended
 from tokstudio.core.base.private_folders import cache_folder, make_private
-from tokstudio.core.base.records import dataclass
+from tokstudio.core.base.records import dataclass, from_values, without_defaults
 from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.hub.addresses import Address
 
@@ -71,35 +71,13 @@ class TextOrigin:
     notes: str = ""  # what was dropped or left out, in words; mostly ""
     scheme: int = SCHEME  # `SCHEME` when it was made
 
+    def __post_init__(self) -> None:
+        if len(self.pieces) > _MOST_PIECES:
+            raise ValueError("it has too many pieces")
+
     def to_json(self) -> dict[str, Any]:
-        """The values for JSON."""
-        values = asdict(self)
-        values["pieces"] = [_without_defaults(piece) for piece in self.pieces]
-        return values
-
-    @classmethod
-    def from_json(cls, values: object) -> TextOrigin:
-        """What `to_json` gave; ValueError where a value is missing, unknown or of another type."""
-        try:
-            return cls._of_values(values)
-        except (TypeError, KeyError) as error:
-            raise ValueError(f"a value is missing: {error}") from error
-
-    @classmethod
-    def _of_values(cls, values: object) -> TextOrigin:
-        row = _checked(cls, values)
-        pieces = row.pop("pieces")
-        if not isinstance(pieces, list) or len(cast("list[object]", pieces)) > _MOST_PIECES:
-            raise ValueError("its pieces are not a list")
-        of_files: list[FilePiece] = []
-        for one in cast("list[object]", pieces):
-            piece = _checked(FilePiece, one)
-            parts = piece.pop("parts", [])
-            if not isinstance(parts, list) or not all(type(part) is int for part in cast("list[object]", parts)):
-                raise ValueError("the parts of a file are no numbers")
-            of_files.append(FilePiece(**piece, parts=tuple(cast("list[int]", parts))))
-        request = TextRequest(**_checked(TextRequest, row.pop("request")))
-        return cls(request, pieces=tuple(of_files), **row)
+        """The values for JSON, of which `from_values` makes it again."""
+        return asdict(self) | {"pieces": list(map(without_defaults, self.pieces))}
 
     @property
     def address(self) -> str:
@@ -117,29 +95,6 @@ class TextOrigin:
             return "; ".join(filter(None, (f"from {self.address}", secrets, self.notes)))
         sample = f"sample (seed {self.request.seed}) of {taken}, {size_text(self.size)}, at {self.address}"
         return "; ".join(filter(None, (sample, secrets, self.notes)))
-
-
-def _without_defaults(piece: FilePiece) -> dict[str, Any]:
-    default = FilePiece("", 0)
-    return {key: value for key, value in asdict(piece).items() if value != getattr(default, key)}
-
-
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "str": (str,), "int": (int,), "bool": (bool,), "str | None": (str, type(None)), "int | None": (int, type(None)),
-}  # fmt: skip
-
-
-def _checked(kind: Any, values: object) -> dict[str, Any]:  # noqa: ANN401 -- any dataclass
-    """The values of a dataclass from JSON; those of other types than the plain ones are checked elsewhere."""
-    known = {one.name: one.type for one in fields(kind)}
-    if not isinstance(values, dict):
-        raise ValueError("it is no object")
-    row = cast("dict[str, Any]", values)
-    for name, value in row.items():
-        types = _TYPES.get(str(known.get(name)))
-        if name not in known or (types and (not isinstance(value, types) or (bool not in types and value is True))):
-            raise ValueError(f"{name} is not known")
-    return dict(row)
 
 
 @dataclass(frozen=True)
@@ -257,13 +212,10 @@ def _read(folder: Path) -> KeptText | None:
     try:
         with (folder / DESCRIPTION).open("rb") as file:
             values = json.loads(file.read(_LARGEST))
-        sets: list[KeptSet] = []
-        for one in values["sets"]:
-            names = tuple(one.pop("files"))
-            if not all(isinstance(name, str) and name == os.path.basename(name) for name in names):
-                return None
-            sets.append(KeptSet(files=names, **_checked(KeptSet, one)))
+        sets = tuple(from_values(KeptSet, one) for one in values["sets"])
+        if any(name != os.path.basename(name) for one in sets for name in one.files):
+            return None
         is_whole = all((folder / name).is_file() for one in sets for name in one.files)
-        return KeptText(folder, TextOrigin.from_json(values["origin"]), tuple(sets)) if is_whole else None
+        return KeptText(folder, from_values(TextOrigin, values["origin"]), sets) if is_whole else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

@@ -13,6 +13,7 @@ import numpy as np
 
 from tokstudio.core.algorithms.common.from_tokenizer import start_of
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.records import from_values
 from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.hub.kept_texts import TextOrigin
@@ -237,7 +238,7 @@ def with_reading(source: ProjectSource, values: Mapping[str, Json]) -> ProjectSo
         value=None if value is None else str(value),
         group=str(group or ""),
         is_rows=rows,
-        origin=None if values.get("origin") is None else TextOrigin.from_json(values["origin"]),
+        origin=None if values.get("origin") is None else from_values(TextOrigin, values["origin"]),
     )
 
 

@@ -6,17 +6,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, field, fields, replace
+from dataclasses import asdict, field, fields
 from itertools import zip_longest
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import FormatError, TokStudioError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.base.records import dataclass
+from tokstudio.core.base.records import dataclass, from_values
 from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.formats.ids import npy_header
@@ -171,7 +171,7 @@ def read_manifest_work(folder: Path, settings: Mapping[str, object]) -> Work[Man
         if values["version"] != _VERSION:
             raise FormatError(f"{file_name(folder)}: its {NAME} is of a later version: update TokStudio.")
         shards = _rows(Shard, values["shards"])
-        files = tuple(replace(one, notes=tuple(map(str, one.notes))) for one in _rows(EncodedFile, values["files"]))
+        files = _rows(EncodedFile, values["files"])
         is_complete = values["complete"] is True
         inputs = (
             tuple(Input(one.name, one.stored_bytes, 0) for one in files)
@@ -188,16 +188,10 @@ def read_manifest_work(folder: Path, settings: Mapping[str, object]) -> Work[Man
 
 
 def _rows(kind: type[T], rows: object) -> tuple[T, ...]:
-    return tuple(kind(**_values(kind, row)) for row in cast("list[dict[str, object]]", rows))
-
-
-def _values(kind: type, row: Mapping[str, object]) -> dict[str, object]:
-    """The values of the fields of a class in a row of JSON; ValueError where one has another type."""
-    values: dict[str, object] = {}
-    for each in fields(kind):
-        value = values[each.name] = row[each.name]
-        if each.type in ("int", "str") and type(value) is not {"int": int, "str": str}[each.type]:
-            raise ValueError(f"{each.name} has another type")
-        if type(value) is int and value < 0:
-            raise ValueError(f"{each.name} is negative")
-    return values
+    """Rows of JSON as instances of a class, of which they have all fields and perhaps more."""
+    names = [each.name for each in fields(cast("Any", kind))]
+    listed = cast("list[dict[str, object]]", rows)
+    made = tuple(from_values(kind, {name: row[name] for name in names}) for row in listed)
+    if any(isinstance(number := getattr(one, name), int) and number < 0 for one in made for name in names):
+        raise ValueError("a number is negative")
+    return made

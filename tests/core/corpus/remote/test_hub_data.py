@@ -15,9 +15,10 @@ from tests.core.corpus.remote.sets import card, json_lines, parquet, texts
 from tests.core.hub.local_hub import COMMIT, Hub, Repository
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.records import from_values
 from tokstudio.core.corpus.remote.preview import preview_work
 from tokstudio.core.hub.addresses import parse_address
-from tokstudio.core.hub.kept_texts import kept_texts
+from tokstudio.core.hub.kept_texts import TextOrigin, kept_texts
 
 NAME = "hf:datasets/me/set"
 
@@ -234,12 +235,12 @@ def test_an_origin_says_all_and_is_read_again(hub: Hub, cache: Path):
     source = Corpus.from_files(NAME, sample_bytes=50_000, seed=7).sources[0]
     assert source.origin is not None
     values = json.loads(json.dumps(source.origin.to_json()))
-    assert type(source.origin).from_json(values) == source.origin
+    assert from_values(TextOrigin, values) == source.origin
     assert (values["commit"], values["request"]["seed"], values["request"]["sample_bytes"]) == (COMMIT, 7, 50_000)
     assert values["pieces"][0]["unit"] == "row groups"
     for wrong in ({"commit": 1}, {"pieces": 3}, {"pieces": [{"file": 1}]}, {"more": 1}, {"request": {"seed": "x"}}):
-        with pytest.raises((ValueError, TypeError)):
-            type(source.origin).from_json(values | wrong)
+        with pytest.raises(ValueError, match=r"is not known|is missing"):
+            from_values(TextOrigin, values | wrong)
 
 
 def test_a_kept_text_that_is_not_whole_is_fetched_again(hub: Hub, cache: Path):

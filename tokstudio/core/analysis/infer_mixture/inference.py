@@ -27,7 +27,7 @@ from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.machine import in_threads, processors
 from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.base.wording import first_few, percent_text, several, shown, size_text
+from tokstudio.core.base.wording import first_few, other_name, percent_text, several, shown, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source, by_entry
 from tokstudio.core.formats.common.recover_merges import one_of_each_work
@@ -236,14 +236,10 @@ def _named(candidates: Candidates) -> list[tuple[str, tuple[Source, ...]]]:
             (name, (Source.from_texts([texts] if isinstance(texts, (str, bytes)) else texts, name),))
             for name, texts in candidates.items()
         ]
-    taken, different = set[str](), list[tuple[str, tuple[Source, ...]]]()
+    different: dict[str, tuple[Source, ...]] = {}
     for name, sources in named:
-        other, number = name, 2
-        while other in taken:
-            other, number = f"{name} ({number})", number + 1
-        taken.add(other)
-        different.append((other, sources))
-    return different
+        different[other_name(name, different)] = sources
+    return list(different.items())
 
 
 def _check_candidates(named: Sequence[tuple[str, Sequence[Source]]], words: CandidateWords | None = None) -> None:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, asdict, field, fields
+from dataclasses import field
 from typing import Any, cast
 
 import numpy as np
 
 from tokstudio.core.base.errors import ConfigError, CorpusError
-from tokstudio.core.base.records import dataclass
+from tokstudio.core.base.records import dataclass, from_values, without_defaults
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.base.wording import first_few, shown
 
@@ -76,26 +76,12 @@ class Reading:
 
     def to_json(self) -> dict[str, _Value]:
         """The values that differ from the default, for JSON."""
-        default = {one.name: one.default for one in fields(self)}
-        return {name: value for name, value in asdict(self).items() if value != default[name]}
+        return without_defaults(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, object]) -> Reading:
         """The reading that `to_json` gave; ValueError where a value is unknown or has another type."""
-        default = {one.name: one.default for one in fields(cls)}
-        assert MISSING not in default.values()
-        for name, value in values.items():
-            if name not in default or not _fits(name, value):
-                raise ValueError(f"{name} is not known")
-        return cls(**values)  # pyright: ignore[reportArgumentType] -- checked above
-
-
-def _fits(name: str, value: object) -> bool:
-    if name in ("field", "split_by", "delimiter"):
-        return isinstance(value, str)
-    if name in ("deduplicate", "as_text", "keep_truncated", "join_values"):
-        return isinstance(value, bool)
-    return type(value) is int
+        return from_values(cls, values)
 
 
 # --- What a look at the beginning of a file shows: its kind and its columns -------------------------------------------

@@ -6,12 +6,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any
 
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.base.records import dataclass
-from tokstudio.core.corpus.readers.contents import Column, Contents
+from tokstudio.core.base.records import dataclass, from_values
+from tokstudio.core.corpus.readers.contents import Contents
 from tokstudio.core.hub.addresses import Address
 from tokstudio.core.hub.fetching_texts import ShownText, ShowText, ask_work
 
@@ -35,17 +34,6 @@ def preview_work(address: Address) -> Work[TextPreview]:
     """Looks at what is at an address; errors are those of `fetch_work`."""
     shown = yield from ask_work(address, ShowText(address.given), ShownText)
     try:
-        return _preview(json.loads(shown.facts))
-    except (ValueError, TypeError, KeyError) as error:
+        return from_values(TextPreview, json.loads(shown.facts))
+    except ValueError as error:
         raise CorpusError(f"{address}: the process that looks at it gave no answer; try again.") from error
-
-
-def _preview(values: dict[str, Any]) -> TextPreview:
-    contents = values.pop("contents")
-    if contents is not None:
-        columns: list[Column] = []
-        for one in contents.pop("columns"):
-            texts, steps, lists = tuple(one["values"]), tuple(one["steps"]), tuple(one["lists"])
-            columns.append(Column(one["name"], one["kind"], texts, steps, lists, one["length"]))
-        contents = Contents(columns=tuple(columns), **contents)
-    return TextPreview(contents=contents, notes=tuple(values.pop("notes")), **values)
