@@ -115,58 +115,40 @@ class SettingColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A setting of a training.
+    """A setting of a training."""
 
-    Attributes:
-        name: In configurations and in files.
-        title: Its name in Undo.
-        kind: A "limit" is a whole number or None; a "switch" a bool with two choices; "rules" are those of `Forbidden`.
-        default: In a configuration.
-        choices: The values of a choice, off and on of a switch, or the named rules.
-        first: The number that is shown before a limit is set.
-        least, most: The bounds of a number in the window.
-        suffix: What stands behind a number.
-        lines: The height of a list.
-        label: Beside its field, with & before the mnemonic; "" for the title.
-        help: Below its field.
-        word: The word of the glossary that explains it.
-        place: Where its field is in Configure: "top", "more", or "own" for the fields of the chosen algorithm; "" for
-            no field.
-        option: On the command line; its values are `metavar`, its help is `usage`.
-        group: Where the help lists it.
-        ours: Whether our algorithms have it; a field of an algorithm's value only that one.
-        libraries: The algorithms of other libraries that have it.
-        why_not: Why these have not, as the end of a sentence.
-        needs: Whether it has an effect beside the other settings; its field is hidden where not, or grey (`greys`).
-        told: What a line with others says of it, if it is set; None for its name and its value, "" for nothing.
-        column: In Train Several; or why there is none.
-    """
-
-    name: str
-    title: str
-    kind: Kind
-    default: Any = None
+    name: str  # in configurations and in files
+    title: str  # its name in Undo
+    kind: Kind  # a "limit" is a whole number or None; a "switch" a bool with two choices; "rules" are of `Forbidden`
+    default: Any = None  # in a configuration
+    # The values of a choice, off and on of a switch, or the named rules.
     choices: Mapping[Any, Named] = field(default_factory=dict[Any, Named])
+    # In the window: the number that is shown before a limit is set, the bounds of a number and what stands behind it,
+    # and the height of a list.
     first: int = 0
     least: int = 0
     most: float = 0
     suffix: str = ""
     lines: int = 2
-    label: str = ""
-    help: str = ""
-    word: str = ""
+    label: str = ""  # beside its field, with & before the mnemonic; "" for the title
+    help: str = ""  # below its field
+    word: str = ""  # the word of the glossary that explains it
+    # Where its field is in Configure; "own" for the fields of the chosen algorithm, "" for no field.
     place: Literal["top", "more", "own", ""] = ""
+    # On the command line, with the form of its values and its help; where the help lists it.
     option: str
     metavar: str | None = None
     usage: str
     group: Literal["corpus", "limits", "algorithm", "tokens", "library"] = "algorithm"
-    ours: bool = True
-    libraries: Sequence[str] = ()
-    why_not: str = "its library has no such setting"
+    ours: bool = True  # whether our algorithms have it; a field of an algorithm's value only that one
+    libraries: Sequence[str] = ()  # the algorithms of other libraries that have it
+    why_not: str = "its library has no such setting"  # why these have not, as the end of a sentence
+    # Whether it has an effect beside the other settings; its field is hidden where not, or grey.
     needs: Callable[[Any], bool] | None = None
     greys: bool = False
+    # What a line with others says of it, if it is set; None for its name and its value, "" for nothing.
     told: Callable[[Any], str] | None = None
-    column: SettingColumn | str = "All rows have that of Configure."
+    column: SettingColumn | str = "All rows have that of Configure."  # in Train Several; or why there is none
 
     @property
     def words(self) -> str:

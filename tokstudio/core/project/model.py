@@ -29,35 +29,20 @@ _MOST_MIXED = 10_000  # texts
 
 @dataclass(frozen=True, eq=False)
 class ProjectSource:
-    """A source in a project: the path of its file, or its text.
+    """A source in a project: the path of its file, or its text; see also `Source`."""
 
-    Attributes:
-        name: The file's name, "Pasted text", or the title of a sample.
-        path: The file; None where there is none.
-        note: A short remark for the user; mostly empty.
-        bytes: Bytes of its text, perhaps fewer than in the file where a run was trained on the beginning only.
-        documents: "file" or "line": the division of the file's text; None where the text is in the project.
-        size_on_disk: The file's size when it was read.
-        modified: The file's modification time then, in seconds since the epoch.
-        sha256: The hexadecimal SHA-256 of the text, in UTF-8, as it was read.
-        text: The source itself where its text is in the project; None where its file is read again.
-        in_corpus: Whether it is part of the corpus; other sources are those of earlier runs.
-        weight: How much it counts in the corpus, in thousandths.
-        reading, member, value, group, is_rows, origin: See `Source`.
-    """
-
-    name: str
-    path: Path | None
+    name: str  # the file's name, "Pasted text", or the title of a sample
+    path: Path | None  # the file; None where there is none
     encoding: str
-    note: str
-    bytes: int
-    documents: Literal["file", "line"] | None
-    size_on_disk: int | None
-    modified: float | None
-    sha256: str
-    text: Source | None = None
-    in_corpus: bool = True
-    weight: int = ONCE
+    note: str  # a short remark for the user; mostly empty
+    bytes: int  # those of its text, perhaps fewer than in the file where a run was trained on the beginning only
+    documents: Literal["file", "line"] | None  # how the file's text is divided; None where it is in the project
+    size_on_disk: int | None  # the file's size when it was read
+    modified: float | None  # the file's modification time then, in seconds since the epoch
+    sha256: str  # the hexadecimal SHA-256 of the text, in UTF-8, as it was read
+    text: Source | None = None  # the source itself where its text is in the project; None where its file is read again
+    in_corpus: bool = True  # whether it is part of the corpus; other sources are those of earlier runs
+    weight: int = ONCE  # how much it counts in the corpus, in thousandths
     reading: Reading | None = None
     member: str = ""
     value: str | None = None
