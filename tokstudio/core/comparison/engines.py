@@ -317,7 +317,7 @@ def _form_work(engine: OtherEngine, tokenizer: Tokenizer, folder: Path, opened: 
         known = np.flatnonzero(new_ids >= 0)
         old_ids[new_ids[known]] = known
     path = folder if engine.file is None else folder / engine.file
-    of_settings = writer.settings_lost(tokenizer)  # which change no ids
+    of_settings = frozenset(writer.settings_lost(tokenizer))  # which change no ids
     losses = tuple(loss for loss in fitting.losses if loss not in of_settings)
     return _Form(path, f"as exported for {chosen.title}", losses, settings, old_ids)
 

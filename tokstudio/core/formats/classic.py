@@ -78,20 +78,19 @@ class Classic(Format):
     only_bytes = True
     keys = frozenset({"merges"})
 
-    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def losses(self, tokenizer: Tokenizer) -> Iterator[str]:
         """Its programs split no text, know no special tokens, use bytes as ids and merge the smallest id first."""
-        losses = [*added_bytes(tokenizer)]
+        yield from added_bytes(tokenizer)
         if not _has_usual_ids(tokenizer):
-            losses.append("The ids change: this format numbers the bytes 0 to 255, then the merges in order.")
+            yield "The ids change: this format numbers the bytes 0 to 255, then the merges in order."
         if tokenizer.pattern != "none":
-            losses.append(f"The pattern {shown(tokenizer.pattern)} is lost: this format does not split text.")
+            yield f"The pattern {shown(tokenizer.pattern)} is lost: this format does not split text."
         if tokenizer.special_tokens:
-            losses.append(f"{named_specials(tokenizer.special_tokens)} lost: this format has none.")
+            yield f"{named_specials(tokenizer.special_tokens)} lost: this format has none."
         if extra := len(tokenizer.extra_tokens):
-            losses.append(f"Tokens that no merge makes are lost ({extra:,}): this format has only merges.")
+            yield f"Tokens that no merge makes are lost ({extra:,}): this format has only merges."
         if words := len(tokenizer.whole_words):
-            losses.append(f"Words that become a token without merging are merged ({words:,}): some ids will differ.")
-        return tuple(losses)
+            yield f"Words that become a token without merging are merged ({words:,}): some ids will differ."
 
     def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32]:
         """The same ids where those of the merges are ascending; otherwise the bytes, and then the merges in order."""
@@ -144,7 +143,7 @@ class Classic(Format):
         """The same merges with ids that the format can hold, without anything else."""
         from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-        if not self.losses(tokenizer):
+        if not any(self.losses(tokenizer)):
             return tokenizer
         if _has_usual_ids(tokenizer):
             return Tokenizer(tokenizer.merges, tokenizer.merge_results, checked=True)

@@ -93,21 +93,17 @@ class Gpt2(Format):
                 return f"A merge begins with the token {text}, but readers skip lines that begin with #version."
         return None
 
-    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def losses(self, tokenizer: Tokenizer) -> Iterator[str]:
         """The files have neither the pattern nor, except for GPT-2's own, the special tokens."""
-        sentences: list[str] = []
         if not _splits_as_gpt2(tokenizer):
-            sentences.append(
+            yield (
                 f"The pattern {shown(tokenizer.pattern)} is lost: programs that read this format split text as GPT-2 "
                 "does."
             )
         if specials := [token for token in tokenizer.special_tokens if token not in _SPECIAL]:
-            sentences.append(
-                f"{named_specials(specials)} not marked as special: the program that loads the files must be told."
-            )
+            yield f"{named_specials(specials)} not marked as special: the program that loads the files must be told."
         if words := len(tokenizer.whole_words):
-            sentences.append(f"Words that become a token without merging are merged ({words:,}): some ids will differ.")
-        return tuple(sentences)
+            yield f"Words that become a token without merging are merged ({words:,}): some ids will differ."
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """Not all readers of GPT-2's own files can read these."""

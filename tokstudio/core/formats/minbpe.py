@@ -305,23 +305,22 @@ class Minbpe(Format):
             model = model.with_name(f"{model.name}{_SUFFIX}")
         return {MODEL: model, VOCABULARY: model.with_suffix(".vocab")}
 
-    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def losses(self, tokenizer: Tokenizer) -> Iterator[str]:
         """A pattern is one line, a special token one word, and ids are those of bytes and of merges in order."""
-        losses = [*added_bytes(tokenizer)]
+        yield from added_bytes(tokenizer)
         if not _has_usual_ids(tokenizer):
-            losses.append("The ids change: this format numbers the bytes 0 to 255 and the merges from 256.")
+            yield "The ids change: this format numbers the bytes 0 to 255 and the merges from 256."
         if fault := _pattern_fault(tokenizer.pattern):
-            losses.append(f"The pattern {shown(tokenizer.pattern)} is lost: {fault}.")
-        losses += [
+            yield f"The pattern {shown(tokenizer.pattern)} is lost: {fault}."
+        yield from (
             f"The special token {shown(token)} is lost: this format allows no white space in special tokens."
             for token in tokenizer.special_tokens
             if not _is_word(token)
-        ]
+        )
         if extra := len(tokenizer.extra_tokens):
-            losses.append(f"Tokens that no merge makes are lost ({extra:,}): this format has only merges.")
+            yield f"Tokens that no merge makes are lost ({extra:,}): this format has only merges."
         if whole := len(tokenizer.whole_words):
-            losses.append(f"Words that become a token without merging are merged ({whole:,}): some ids will differ.")
-        return tuple(losses)
+            yield f"Words that become a token without merging are merged ({whole:,}): some ids will differ."
 
     def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32] | None:
         """The bytes, then the merges in order, then special tokens."""
@@ -333,15 +332,13 @@ class Minbpe(Format):
         new_id[ids[ids >= 0]] = np.flatnonzero(ids >= 0)
         return new_id
 
-    def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def notes(self, tokenizer: Tokenizer) -> Iterator[str]:
         """Notes on the pattern in minbpe's own reader."""
         written = written_pattern(self._held(tokenizer).pattern)
-        notes: list[str] = []
         if written not in ("", MINBPE):
-            notes.append("minbpe splits by its own pattern, unless you pass it the one in the file.")
+            yield "minbpe splits by its own pattern, unless you pass it the one in the file."
         if written != written.strip():
-            notes.append("minbpe drops the white space around the pattern when it reads the file.")
-        return tuple(notes)
+            yield "minbpe drops the white space around the pattern when it reads the file."
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
         """Python code that loads the model with minbpe."""

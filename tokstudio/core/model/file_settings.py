@@ -154,38 +154,35 @@ class FileSettings:
                 sentences.append(f"{_title(name)} still names {names}, which is no special token any more.")
         return (*sentences, *self.notes)
 
-    def lost(self) -> tuple[str, ...]:
+    def lost(self) -> Iterator[str]:
         """What a format loses that holds none of it, each a sentence."""
-        sentences = [*self.lost_config()]
+        yield from self.lost_config()
         match self.around:
             case str():
-                sentences.append("The post-processor is lost.")
+                yield "The post-processor is lost."
             case around:
                 if any(around):
-                    sentences.append(f"The post-processor is lost, which adds {_around_text(*around)} every text.")
-        sentences += [f"The {name} of the file is lost." for name in ("truncation", "padding") if getattr(self, name)]
-        return tuple(sentences)
+                    yield f"The post-processor is lost, which adds {_around_text(*around)} every text."
+        yield from (f"The {name} of the file is lost." for name in ("truncation", "padding") if getattr(self, name))
 
-    def lost_config(self) -> tuple[str, ...]:
+    def lost_config(self) -> Iterator[str]:
         """What is lost without `tokenizer_config.json` and chat templates, each a sentence."""
-        sentences: list[str] = []
         # Programs give a token with a usual name its role without being told.
         roles = {role: token for role, token in self.roles.items() if token.lower() not in ROLES.get(role, ())}
         if roles:
             named = ", ".join(f"{role.removesuffix('_token')} {shown(token)}" for role, token in roles.items())
-            sentences.append(f"The roles of special tokens are lost: {named}.")
+            yield f"The roles of special tokens are lost: {named}."
         if self.chat_templates:
             names = ", ".join(map(shown, self.chat_templates))
             is_one = len(self.chat_templates) == 1
-            sentences.append("The chat template is lost." if is_one else f"The chat templates are lost: {names}.")
+            yield "The chat template is lost." if is_one else f"The chat templates are lost: {names}."
         if (limit := self.model_max_length) is not None:
-            sentences.append(f"The largest number of tokens for the model is lost: model_max_length {limit:,}.")
+            yield f"The largest number of tokens for the model is lost: model_max_length {limit:,}."
         if (name := self.tokenizer_class) is not None and name not in PLAIN_CLASSES:
-            sentences.append(f"The class of the tokenizer is lost: {name}.")
+            yield f"The class of the tokenizer is lost: {name}."
         others = [key for key, value in (self.config or {}).items() if value and key not in _OWN]
         if others:
-            sentences.append(f"Settings of tokenizer_config.json are lost: {first_few(others, _MOST_NAMED)}.")
-        return tuple(sentences)
+            yield f"Settings of tokenizer_config.json are lost: {first_few(others, _MOST_NAMED)}."
 
     def renamed(self, names: Mapping[str, str]) -> FileSettings:
         """The same with other texts of tokens, by their texts, also in chat templates.

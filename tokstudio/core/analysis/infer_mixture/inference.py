@@ -7,7 +7,7 @@ tenths of the candidates (Efron and Tibshirani 1993).
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -335,42 +335,39 @@ def _share(name: str, share: float, error: float | None, size: int) -> Candidate
 
 def _cautions_of_texts(
     named: Sequence[tuple[str, Sequence[Source]]], words: CandidateWords, single: Sequence[str]
-) -> list[str]:
-    cautions = list[str]()
+) -> Iterator[str]:
     small = [name for (name, _), size in zip(named, words.bytes.sum(axis=1), strict=True) if size < _SMALL]
     if small:
-        cautions.append(
+        yield (
             f"{first_few(small, _NAMED)} {'has' if len(small) == 1 else 'have'} less than {size_text(_SMALL)} of text: "
             "the shares are uncertain; give about 1 MB of each."
         )
     for (name, sources), replaced in zip(named, words.replaced, strict=True):
         if replaced:
-            cautions.append(f"{shown(name)} is not UTF-8: {several(replaced, 'place')} became U+FFFD.")
+            yield f"{shown(name)} is not UTF-8: {several(replaced, 'place')} became U+FFFD."
         elif any(source.encoding == "bytes" for source in sources):
-            cautions.append(f"{shown(name)} is not UTF-8: its bytes were counted as they are.")
+            yield f"{shown(name)} is not UTF-8: its bytes were counted as they are."
     if single:
-        cautions.append(
+        yield (
             f"There are no intervals: {first_few(single, _NAMED)} cannot be divided into {PARTS} parts at documents or "
             "lines."
         )
-    return cautions
 
 
-def _cautions(tokenizer: Tokenizer, unknown: Sequence[int], merges: int, misfit: float) -> list[str]:
-    cautions = [
+def _cautions(tokenizer: Tokenizer, unknown: Sequence[int], merges: int, misfit: float) -> Iterator[str]:
+    yield (
         "The shares are of the candidates alone, and say nothing of text that is like none of them. Intervals tell "
         "only how much the choice of each candidate's text matters."
-    ]
+    )
     if len(unknown) > _TELLING * merges:
         starts = [tokenizer.tokens.prefix(token, _SPELLED) for token in unknown[:_NAMED]]
         some = ", ".join(shown(start.decode("utf-8", "backslashreplace")).replace(" ", "·") for start in starts)
-        cautions.append(
+        yield (
             f"A language or kind of text is probably missing: no candidate has {len(unknown):,} of {merges:,} merges, "
             f"such as {some}."
         )
     if misfit > _UNLIKE:
-        cautions.append(
+        yield (
             f"The candidates are unlike the training text, so the shares are rough: by {percent_text(misfit)} of the "
             "counts of the merges, other pairs come before them. Give more text, of the kinds that it may have had."
         )
-    return cautions

@@ -143,7 +143,7 @@ class Format:
             return f"{self.title} holds only merges of bytes, but this tokenizer merges characters."
         return None
 
-    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def losses(self, tokenizer: Tokenizer) -> Iterable[str]:
         """The properties of this tokenizer that the format cannot hold, each a sentence; mostly none."""
         return ()
 
@@ -151,11 +151,11 @@ class Format:
         """The remarks of the tokenizer about properties that the format cannot hold either; mostly all."""
         return tokenizer.content.remarks
 
-    def settings_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def settings_lost(self, tokenizer: Tokenizer) -> Iterable[str]:
         """What the format cannot hold of `Tokenizer.settings`, each a sentence; mostly all."""
         return tokenizer.settings.lost()
 
-    def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def notes(self, tokenizer: Tokenizer) -> Iterable[str]:
         """Advice on using the files, each a sentence; mostly none."""
         return ()
 
@@ -172,15 +172,13 @@ class Format:
         of_tokens = yield from self.check_tokens_work(tokenizer)
         if of_tokens.problem is not None:
             return of_tokens
-        # Remarks concern tokenizer files only, not tables.
-        left_out = tuple(
-            f"{remark} {_OF_TEXT if remark == NEVER_OF_TEXT else _LEFT_OUT}" for remark in self.remarks_lost(tokenizer)
-        )
-        left_out += self.settings_lost(tokenizer)
-        if not self.holds_preparation:
-            left_out += not_prepared(tokenizer.preparation)
-        losses = self.losses(tokenizer) + (left_out if self.readable else ()) + of_tokens.losses
-        return Fit(None, losses, self.notes(tokenizer) + of_tokens.notes)
+        losses = [*self.losses(tokenizer)]
+        if self.readable:  # these concern tokenizer files, not tables
+            for remark in self.remarks_lost(tokenizer):
+                losses.append(f"{remark} {_OF_TEXT if remark == NEVER_OF_TEXT else _LEFT_OUT}")
+            losses += self.settings_lost(tokenizer)
+            losses += () if self.holds_preparation else not_prepared(tokenizer.preparation)
+        return Fit(None, (*losses, *of_tokens.losses), (*self.notes(tokenizer), *of_tokens.notes))
 
     def check_tokens_work(self, tokenizer: Tokenizer) -> Work[Fit]:
         """How well it can hold the tokens, as a look at each of them shows; mostly nothing is wrong."""
@@ -265,27 +263,22 @@ def added_bytes(tokenizer: Tokenizer) -> tuple[str, ...]:
     )
 
 
-def not_prepared(preparation: Preparation) -> tuple[str, ...]:
+def not_prepared(preparation: Preparation) -> Iterator[str]:
     """A sentence on each part of a preparation that a format without any loses."""
-    sentences: list[str] = []
     if preparation.nfc:
-        sentences.append("The normalizer NFC is lost: this format does not change text, so some ids will differ.")
+        yield "The normalizer NFC is lost: this format does not change text, so some ids will differ."
     if preparation.prefix_space:
-        sentences.append("The prefix space is lost: this format puts no space before a text, so some ids will differ.")
+        yield "The prefix space is lost: this format puts no space before a text, so some ids will differ."
     if stripping := preparation.strips_left | preparation.strips_right:
-        sentences.append(
-            f"White space beside special tokens is no longer part of them ({', '.join(map(shown, sorted(stripping)))})."
-        )
+        named = ", ".join(map(shown, sorted(stripping)))
+        yield f"White space beside special tokens is no longer part of them ({named})."
     if preparation.words:
-        sentences.append(
-            f"Special tokens are found within words, too ({', '.join(map(shown, sorted(preparation.words)))})."
-        )
+        yield f"Special tokens are found within words, too ({', '.join(map(shown, sorted(preparation.words)))})."
     if preparation.ordinary:
         names = first_few(sorted(preparation.ordinary), _MOST_NAMED)
-        sentences.append(f"Added tokens that are not special become special ones: {names}.")
+        yield f"Added tokens that are not special become special ones: {names}."
     if preparation.late and not preparation.nfc:
-        sentences.append("The order in which special tokens are found is lost: the leftmost counts, then the longest.")
-    return tuple(sentences)
+        yield "The order in which special tokens are found is lost: the leftmost counts, then the longest."
 
 
 def bytes_of_tokens(tokenizer: Tokenizer) -> int:

@@ -86,7 +86,7 @@ class Gguf(Format):
             return _NO_NAME.format(pattern=shown(short)) + superbpe
         return None
 
-    def settings_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def settings_lost(self, tokenizer: Tokenizer) -> Iterable[str]:
         """It has some roles and the chat templates."""
         return writer.settings_lost(tokenizer)
 

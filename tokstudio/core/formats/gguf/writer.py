@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -86,7 +86,7 @@ def losses_work(tokenizer: Tokenizer) -> Work[tuple[str, ...]]:
     return (*sentences, *not_prepared(replace(tokenizer.preparation, ordinary=frozenset())))
 
 
-def settings_lost(tokenizer: Tokenizer) -> tuple[str, ...]:
+def settings_lost(tokenizer: Tokenizer) -> Iterable[str]:
     """What the file does not hold of the settings, each a sentence."""
     settings = tokenizer.settings
     held = {role for role in settings.roles if role in names.ROLE_KEYS}

@@ -184,7 +184,7 @@ class HuggingFace(Format):
 
     def lost_at(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> tuple[str, ...]:
         """A file alone has no roles, chat templates and keys of configurations."""
-        return () if CONFIG in targets else tokenizer.settings.lost_config()
+        return () if CONFIG in targets else tuple(tokenizer.settings.lost_config())
 
     def settings_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """A folder holds all of them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,15 +81,13 @@ def check_model(reader: JsonReader, model: Mapping[str, object]) -> str:
     return kind
 
 
-def remarks(kind: str, model: Mapping[str, object], vocabulary: Mapping[str, int]) -> tuple[str, ...]:
+def remarks(kind: str, model: Mapping[str, object], vocabulary: Mapping[str, int]) -> Iterator[str]:
     """Remarks on a model that passes over merges at random, or that lacks the token for what is unknown."""
-    sentences: list[str] = []
     if dropout := model.get("dropout"):
-        sentences.append(f"The file passes over merges at random (dropout {dropout}); encode does not.")
+        yield f"The file passes over merges at random (dropout {dropout}); encode does not."
     token = model.get("unk_token")
     if kind != "Unigram" and isinstance(token, str) and token not in vocabulary:
-        sentences.append(f"Its unknown token {shown(token)} is not in the vocabulary: unknown text is an error.")
-    return tuple(sentences)
+        yield f"Its unknown token {shown(token)} is not in the vocabulary: unknown text is an error."
 
 
 def check_unknown(name: str, kind: str, model: Mapping[str, object], vocabulary: Mapping[str, int]) -> None:

@@ -69,38 +69,29 @@ class SentencePiece(Format):
             return "SentencePiece merges characters, but this tokenizer merges bytes."
         return super().problem(tokenizer)
 
-    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def losses(self, tokenizer: Tokenizer) -> Iterator[str]:
         """It has no patterns, no tokens apart from merging, and uses one character for a space."""
-        sentences: list[str] = []
         if tokenizer.pattern != "none":
-            sentences.append(
-                f"The pattern {shown(tokenizer.pattern)} is lost: SentencePiece does not split text by one."
-            )
+            yield f"The pattern {shown(tokenizer.pattern)} is lost: SentencePiece does not split text by one."
         if extra := len(tokenizer.extra_tokens.keys() - {tokenizer.alphabet.unknown}):
-            sentences.append(f"Tokens that no merge makes are lost ({extra:,}): control pieces take their ids.")
+            yield f"Tokens that no merge makes are lost ({extra:,}): control pieces take their ids."
         if whole := len(tokenizer.whole_words):
-            sentences.append(f"Words that become a token without merging are merged ({whole:,}): some ids will differ.")
+            yield f"Words that become a token without merging are merged ({whole:,}): some ids will differ."
         if _has(tokenizer, _SPACE):
-            sentences.append(f"The character {_SPACE} (U+2581) is decoded as a space by the sentencepiece library.")
-        return tuple(sentences)
+            yield f"The character {_SPACE} (U+2581) is decoded as a space by the sentencepiece library."
 
-    def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def notes(self, tokenizer: Tokenizer) -> Iterator[str]:
         """Differences in the library that affect no other ids: unknown characters, special tokens, gaps between ids."""
         held = _held(tokenizer)
         size, (unknown, name) = len(held.tokens), _unknown(held)
         if unknown == size:
-            sentences = [
-                f"The model has one more piece, {shown(name)} with the id {size}, for a run of unknown characters."
-            ]
+            yield f"The model has one more piece, {shown(name)} with the id {size}, for a run of unknown characters."
         else:
-            sentences = [
-                f"A run of unknown characters becomes one {shown(name)}, and that text itself is not recognised."
-            ]
+            yield f"A run of unknown characters becomes one {shown(name)}, and that text itself is not recognised."
         if held.special_tokens:
-            sentences.append("SentencePiece always recognises the special tokens in a text.")
+            yield "SentencePiece always recognises the special tokens in a text."
         if gaps := size - len(held):
-            sentences.append(f"Control pieces, which no text becomes, take the ids that no token has ({gaps:,}).")
-        return tuple(sentences)
+            yield f"Control pieces, which no text becomes, take the ids that no token has ({gaps:,})."
 
     def check_tokens_work(self, tokenizer: Tokenizer) -> Work[Fit]:
         """Each token has a different text, and no other merge makes it."""

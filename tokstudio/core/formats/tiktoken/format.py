@@ -98,7 +98,7 @@ class Tiktoken(Format):
         _refuse_foreign(targets[SIDECAR], writer.SIDECAR_BEGINNING)
         _refuse_foreign(targets[LOADER], writer.LOADER_BEGINNING)
 
-    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def losses(self, tokenizer: Tokenizer) -> Iterable[str]:
         """Ids are ranks, and special tokens are recognised in no fixed order."""
         return writer.losses(tokenizer)
 

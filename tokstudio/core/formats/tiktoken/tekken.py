@@ -167,18 +167,16 @@ class Tekken(Format):
             return f"The format needs a token for each of the {BYTES} bytes, and {missing} have none."
         return None
 
-    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def losses(self, tokenizer: Tokenizer) -> Iterator[str]:
         """The order of ids is that of the format, and its library never makes special tokens of text."""
-        sentences: list[str] = []
         ids = tokenizer.tokens.ids()
         if len(moved := np.flatnonzero(_new_ids(tokenizer)[ids] != ids)):
-            sentences.append(
+            yield (
                 f"The ids change: special tokens come first, then the bytes, then the others; {len(moved):,} tokens "
                 "move."
             )
         if tokenizer.special_tokens and NEVER_OF_TEXT not in tokenizer.remarks:
-            sentences.append(NEVER_OF_TEXT)
-        return tuple(sentences)
+            yield NEVER_OF_TEXT
 
     def remarks_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The empty token is written, and that text makes no special tokens is as the format has it."""

@@ -106,22 +106,20 @@ def rank_ids(tokenizer: Tokenizer) -> NDArray[np.int32] | None:
     return new_id
 
 
-def losses(tokenizer: Tokenizer) -> tuple[str, ...]:
+def losses(tokenizer: Tokenizer) -> Iterator[str]:
     """Sentences on changed ids, and on special tokens that tiktoken may recognise differently; mostly none."""
-    sentences: list[str] = []
     results, ascending = tokenizer.merge_results, np.sort(tokenizer.merge_results)
     moved = np.flatnonzero(results != ascending)
     if len(moved):
-        sentences.append(
+        yield (
             f"The ids change: tiktoken merges in the order of ids, so {len(moved):,} merges make a different id, "
             f"the first of them {ascending[moved[0]]} instead of {results[moved[0]]}."
         )
     if unclear := unclear_specials(tokenizer.special_tokens):
-        sentences.append(
+        yield (
             f"The special token {shown(unclear[1])} begins with {shown(unclear[0])}, and tiktoken may find the shorter "
             "one where TokStudio finds the longer."
         )
-    return tuple(sentences)
 
 
 def unclear_specials(specials: Mapping[str, int]) -> tuple[str, ...]:
