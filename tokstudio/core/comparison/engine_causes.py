@@ -24,11 +24,11 @@ from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several, shown
+from tokstudio.core.formats.common.spelling import taken_whole_work
 from tokstudio.core.formats.gguf.names import O200K_BY_ASCII
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX, covering, known_name
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
-from tokstudio.core.tokenizer.self_encoding import pieces_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -374,11 +374,7 @@ def _merged_work(tokenizer: Tokenizer) -> Work[Tokenizer]:
     """One that takes pre-tokens whole that equal a token, or does not where ours does."""
     if tokenizer.whole_words:
         return tokenizer.changed(whole_words=frozenset(), ignores_merges=False)
-    specials, tokens = frozenset(tokenizer.special_tokens.values()), tokenizer.tokens
-    ids = [token for token in map(int, tokens.ids()) if token not in specials and tokens[token]]
-    pieces = yield from pieces_work(tokenizer, [tokens[token] or b"" for token in ids])
-    whole = frozenset(token for token, count in zip(ids, pieces.tolist(), strict=True) if count != 1)
-    return tokenizer.changed(whole_words=whole)
+    return tokenizer.changed(whole_words=(yield from taken_whole_work(tokenizer)))
 
 
 # --- Changes of the pattern -------------------------------------------------------------------------------------------

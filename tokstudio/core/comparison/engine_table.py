@@ -18,6 +18,9 @@ from tokstudio.version import __version__
 _BEFORE, _SHOWN_IDS = 2, 16  # ids of a line, of which some stand before those that differ
 _LONGEST_TEXT = 160  # characters
 OURS = "TokStudio"
+_COLUMNS = (
+    "text", "library", "version", "lines", "differing_lines", "our_tokens", "their_tokens", "causes", "problem",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -196,19 +199,7 @@ class EngineTable:
         """A row for each text and library: lines, lines that differ, tokens of both, and causes."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(
-            [
-                "text",
-                "library",
-                "version",
-                "lines",
-                "differing_lines",
-                "our_tokens",
-                "their_tokens",
-                "causes",
-                "problem",
-            ]
-        )
+        writer.writerow(_COLUMNS)
         for at, row in enumerate(self.rows):
             for column in self.columns:
                 cell = column.cells[at] if at < len(column.cells) and not row.problem else None

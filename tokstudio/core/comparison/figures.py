@@ -24,6 +24,7 @@ from tokstudio.core.comparison.counts import Part, WordPieces
 from tokstudio.core.comparison.numbers import NumberSplits
 from tokstudio.core.comparison.texts import ComparedText, trained_texts
 from tokstudio.core.model.tokens import BEGINS_INSIDE, NOT_UTF8
+from tokstudio.core.text.utf8 import bytes_of_character
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -96,18 +97,13 @@ class Compared:
         for at in np.flatnonzero(invalid).tolist():
             raw = bytes([ids[at]]) if isinstance(self.tokenizer, ByteTokenizer) else self._bytes_of(int(ids[at]))
             leads = [place for place, byte in enumerate(raw) if byte & 0xC0 != 0x80]
-            starts[at] = bool(leads) and len(raw) - leads[-1] < _bytes_of_character(raw[leads[-1]])
+            starts[at] = bool(leads) and len(raw) - leads[-1] < bytes_of_character(raw[leads[-1]])
             crosses[at] = len(leads) + bool(inside[at]) > 1
         return starts, crosses
 
     def _bytes_of(self, token: int) -> bytes:
         assert isinstance(self.tokenizer, Tokenizer)
         return self.tokenizer.tokens[token] or b""
-
-
-def _bytes_of_character(lead: int) -> int:
-    """The bytes of a character by its first one."""
-    return 1 if lead < 0xC0 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ of the table, with a sign: above 0 where the first side has more of it.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,15 +76,8 @@ class Keyness(ItemRuns):
         self.totals, self.smoothing = found.totals, smoothing
         likelihood = log_likelihood(found.counts[:, 0], found.counts[:, 1], *found.totals)
         order = np.argsort(-likelihood, kind="stable")
-        ordered = RunCounts(
-            found.firsts[order],
-            found.counts[order],
-            found.documents[order],
-            found.pieces[order],
-            found.totals,
-            found.distinct,
-        )
-        super().__init__(items, n, ordered)
+        columns: Any = {name: getattr(found, name)[order] for name in ("firsts", "counts", "documents", "pieces")}
+        super().__init__(items, n, replace(found, **columns))
         self.part_unit, self._likelihood = part_unit, likelihood[order]
 
     def with_smoothing(self, smoothing: float) -> Keyness:

@@ -369,10 +369,6 @@ class _Transformers:
         return self._tokenizer.encode(text, add_special_tokens=around, verbose=False)
 
 
-def _of_transformers(source: str | bytes, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401  only `encode_input`
-    return _Transformers(source, settings)
-
-
 def _of_llama(source: str | bytes, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401 - encodes without ends
     from tokstudio.core.libraries.llama import LlamaCpp
 
@@ -394,17 +390,14 @@ class _Loader:
         return self._tokenizer.decode(ids)
 
 
-def _of_loader(source: str | bytes, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401 - encodes without ends
-    return _Loader(source, settings)
-
-
-_LIBRARIES: Mapping[str, Callable[[str | bytes, Mapping[str, Any]], Library]] = {
+# Not each has all methods of a `Library`: only those that are asked for.
+_LIBRARIES: Mapping[str, Callable[[str | bytes, Mapping[str, Any]], Any]] = {
     "tokenizers": _Tokenizers,
-    "transformers": _of_transformers,
+    "transformers": _Transformers,
     "tiktoken": _Tiktoken,
     "sentencepiece": _SentencePiece,
     "llama.cpp": _of_llama,
-    "loader": _of_loader,
+    "loader": _Loader,
 }
 
 

@@ -401,9 +401,7 @@ def _in_memory_work(tokenizer: Tokenizer) -> Work[Files]:
 def _object_work(file: Path | bytes, name: str) -> Work[dict[str, Any]]:
     values: dict[str, Any] = {}
     with JsonReader(file, name, _LARGEST) as reader:
-        if reader.peek() != "{":
-            raise reader.fault("this is not an object")
-        for key in reader.items():
+        for key in reader.entries():
             if reader.peek() == "{":
                 inner = values[key] = dict[str, Any]()
                 for inner_key in reader.items():
@@ -419,9 +417,7 @@ def _object_work(file: Path | bytes, name: str) -> Work[dict[str, Any]]:
 def _pair_work(vocabulary: Path, merges: Path) -> Work[tuple[dict[str, int], list[tuple[str, str]]]]:
     tokens: dict[str, int] = {}
     with JsonReader(vocabulary, VOCABULARY, GIGABYTE) as reader:
-        if reader.peek() != "{":
-            raise reader.fault("this is not an object")
-        for token in reader.items():
+        for token in reader.entries():
             number = reader.value()
             if isinstance(number, int):
                 tokens[token] = number
@@ -440,9 +436,7 @@ def _tokenizer_json_work(file: Path | bytes, name: str) -> Work[TokenizerJson]:
     settings, model, added = dict[str, Any](), dict[str, Any](), list[AddedToken]()
     read, pairs = TokenizerJson(settings, model, {}), list[tuple[str, str]]()
     with JsonReader(file, name, GIGABYTE) as reader:
-        if reader.peek() != "{":
-            raise reader.fault("this is not an object")
-        for key in reader.items():
+        for key in reader.entries():
             if key == "model" and reader.peek() == "{":
                 for inner in reader.items():
                     if inner == "vocab" and reader.peek() in ("{", "["):

@@ -35,6 +35,11 @@ def has_surrogates(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
+def bytes_of_character(first: int) -> int:
+    """The bytes of a character of UTF-8 by its first one."""
+    return 1 if first < 0xC0 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+
+
 def is_utf8(raw: bytes) -> bool:
     """Whether bytes are valid UTF-8."""
     try:

@@ -74,11 +74,14 @@ class FileText:
         return self._file.read(self._start, len(self))
 
 
-class ContentFile(io.RawIOBase):
-    """A text as a file in which one can seek."""
+class SeekableFile(io.RawIOBase):
+    """A file of known size in which one can seek; heirs read its parts."""
 
-    def __init__(self, text: FileText) -> None:
-        self._text, self._at = text, 0
+    def __init__(self, size: int) -> None:
+        self._size, self._at = size, 0
+
+    def _part(self, start: int, stop: int) -> bytes:
+        raise NotImplementedError
 
     def readable(self) -> bool:
         """It is."""
@@ -90,7 +93,7 @@ class ContentFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         """Moves to a place, and returns it."""
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: len(self._text)}[whence]
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
         return self._at
 
     def tell(self) -> int:
@@ -99,9 +102,21 @@ class ContentFile(io.RawIOBase):
 
     def read(self, size: int = -1, /) -> bytes:
         """At most `size` bytes; all that follow where it is negative."""
-        content = np.asarray(self._text[self._at : len(self._text) if size < 0 else self._at + size]).tobytes()
+        stop = self._size if size < 0 else min(self._size, self._at + size)
+        content = self._part(self._at, stop) if stop > self._at else b""
         self._at += len(content)
         return content
+
+
+class ContentFile(SeekableFile):
+    """A text as a file in which one can seek."""
+
+    def __init__(self, text: FileText) -> None:
+        super().__init__(len(text))
+        self._text = text
+
+    def _part(self, start: int, stop: int) -> bytes:
+        return np.asarray(self._text[start:stop]).tobytes()
 
 
 class _File:

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import io
 import tempfile
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import Any, BinaryIO, Protocol, TypeVar, cast
 from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import printable
+from tokstudio.core.corpus.readers.files import SeekableFile
 from tokstudio.core.hub.replacements import CUT
 
 PATIENCE = 30  # seconds without any data
@@ -270,7 +270,7 @@ class StoreConnection:
         return b"".join(parts)
 
 
-class RangedFile(io.RawIOBase):
+class RangedFile(SeekableFile):
     """A remote file in which one can seek; parts that were fetched before are not fetched again.
 
     Args:
@@ -279,33 +279,10 @@ class RangedFile(io.RawIOBase):
     """
 
     def __init__(self, file: RemoteFile, connection: RemoteConnection, ahead: int = 0) -> None:
+        super().__init__(file.size)
         self._file, self._connection, self._most = file, connection, ahead
-        self._at, self._ahead = 0, min(ahead, _FIRST_AHEAD)
+        self._ahead = min(ahead, _FIRST_AHEAD)
         self._parts: list[tuple[int, bytes]] = []
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Moves to a place, and returns it."""
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.size}[whence]
-        return self._at
-
-    def tell(self) -> int:
-        """The place."""
-        return self._at
-
-    def read(self, size: int = -1, /) -> bytes:
-        """At most `size` bytes; all that follow where it is negative."""
-        stop = self._file.size if size < 0 else min(self._file.size, self._at + size)
-        content = self._part(self._at, stop) if stop > self._at else b""
-        self._at += len(content)
-        return content
 
     def put(self, parts: Iterable[tuple[int, bytes]]) -> None:
         """Replaces the parts that are here by others, each with its place."""

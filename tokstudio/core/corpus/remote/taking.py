@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import count, groupby
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
@@ -39,6 +40,7 @@ from tokstudio.core.corpus.remote.files import MOST_AHEAD, RangedFile, RemoteFil
 from tokstudio.core.corpus.remote.listing import RemoteListing
 from tokstudio.core.hub.addresses import HUB, Address
 from tokstudio.core.hub.kept_texts import FilePiece, KeptSet, TextRequest
+from tokstudio.core.text.utf8 import bytes_of_character
 
 _WRITTEN = 1 << 23  # bytes of text in a group of rows that is written
 COPIED = 1 << 23
@@ -213,11 +215,9 @@ class Taking:
         stem, dot, suffix = name.partition(".")
         base = safe_name(stem, "text")
         end = f"{dot}{safe_name(suffix, 'text')}" if dot else ""
-        name = base + end + ("" if end.endswith(ending) and end else ending)
-        number = 1
-        while name.lower() in self._names:
-            number += 1
-            name = f"{base} ({number}){end}" + ("" if end.endswith(ending) and end else ending)
+        end += "" if end.endswith(ending) and end else ending
+        numbered = (f"{base} ({number}){end}" if number > 1 else base + end for number in count(1))
+        name = next(each for each in numbered if each.lower() not in self._names)
         self._names.add(name.lower())
         return self._folder / name
 
@@ -318,6 +318,26 @@ class Taking:
             names.append(sink.path.name)
         self._dropped.add(sink.dropped)
 
+    def _sinks(
+        self,
+        files: Sequence[RemoteFile],
+        plans: Sequence[Plan],
+        parts: Sequence[tuple[int, int]],
+        share: int,
+        names: list[str],
+    ) -> Iterator[RowsFile]:
+        """For each part, of which file it is and how many bytes it has: where its rows go, of which so many may."""
+        base, total, done, was_last = self.taken, sum(size for _, size in parts), 0, self.is_last
+        for number, of_file in groupby(parts, lambda part: part[0]):
+            sink = self._sink(files[number], plans[number])
+            for _, size in of_file:
+                done += size
+                self.allowed = min(self._most, base + share * done // max(1, total)) if self.is_sample else math.inf
+                self.is_last = was_last and done == total
+                sink.is_full = False
+                yield sink
+            self._end(sink, names)
+
     def _take_parquet(self, files: Sequence[RemoteFile], share: int) -> list[str]:
         names: list[str] = []
         step = len(files) if self.is_sample else _OPENED_AT_ONCE
@@ -350,24 +370,14 @@ class Taking:
         wanted = [
             (files[group.file], _ranges(tables[group.file], group, size, columns[group.file])) for group, size in chosen
         ]
-        base, total, done, sink = self.taken, sum(size for _, size in chosen), 0, None
-        was_last, before = self.is_last, -1
         cut = set[int]()
-        for (group, size), parts in zip(chosen, fetched_ahead(self._connection, wanted), strict=True):
-            if group.file != before or sink is None:
-                if sink is not None:
-                    self._end(sink, names)
-                sink, before = self._sink(files[group.file], plans[group.file]), group.file
-            done += size
-            self.allowed = min(self._most, base + share * done // max(1, total)) if self.is_sample else math.inf
-            self.is_last = was_last and done == total
-            sink.is_full = False
+        sinks = self._sinks(files, plans, [(group.file, size) for group, size in chosen], share, names)
+        ahead = fetched_ahead(self._connection, wanted)
+        for (group, size), parts, sink in zip(chosen, ahead, sinks, strict=True):
             contents[group.file].put(parts)
             finish(tables[group.file].read_work(plans[group.file], sink, [group.number]))
             if sink.is_full and size < group.size:
                 cut.add(group.file)
-        if sink is not None:
-            self._end(sink, names)
         for number, file in enumerate(files):
             here = tuple(group.number for group, _ in chosen if group.file == number)
             if number in cut:
@@ -395,23 +405,13 @@ class Taking:
         plan = plan_of(text_look, self.reading, files[0].name)
         blocks = chosen_blocks(files, int(share / ratio * _MARGIN), self._request.seed)
         wanted = [(files[one.file], [(max(0, one.start - 1), one.start + one.size)]) for one in blocks]
-        base, total, done = self.taken, sum(one.size for one in blocks), 0
-        was_last, sink, before = self.is_last, None, -1
-        for block, [(at, raw)] in zip(blocks, fetched_ahead(self._connection, wanted), strict=True):
+        sinks = self._sinks(files, [plan] * len(files), [(one.file, one.size) for one in blocks], share, names)
+        ahead = fetched_ahead(self._connection, wanted)
+        for block, [(at, raw)], sink in zip(blocks, ahead, sinks, strict=True):
             file = files[block.file]
-            if block.file != before or sink is None:
-                if sink is not None:
-                    self._end(sink, names)
-                sink, before = self._sink(file, plan), block.file
-            done += block.size
-            self.allowed = min(self._most, base + share * done // total)
-            self.is_last = was_last and done == total
-            sink.is_full = False
             content = self._lines_from(file, block, at, raw)
             stream = Utf8Stream(_raw(content), "utf-8")
             finish(read_lines_work(OpenText(_raw(content), file.name, 0), stream, plan, sink))
-        if sink is not None:
-            self._end(sink, names)
         self._add_blocks(files, blocks)
         return names
 
@@ -565,14 +565,9 @@ def _whole_lines(raw: bytes, is_entered: bool, is_left: bool) -> bytes:
             end = feed
         else:
             last = next((at for at in range(end - 1, max(begin, end - 5), -1) if raw[at] & 0xC0 != 0x80), end)
-            is_cut = last < end and end - last < _length(raw[last])
+            is_cut = last < end and end - last < bytes_of_character(raw[last])
             end = last if is_cut else end
     return raw[begin:end]
-
-
-def _length(first: int) -> int:
-    """The bytes of a character of UTF-8 that begins so."""
-    return 1 if first < 0xC0 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
 
 
 def _steps(plan: Plan) -> list[str]:

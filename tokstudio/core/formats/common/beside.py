@@ -359,9 +359,7 @@ def _object_work(path: Path, name: str, only: Collection[str] | None = None) -> 
     """The values of an object, or `only` those with these keys."""
     values: dict[str, object] = {}
     with JsonReader(path, name, _LARGEST) as reader:
-        if reader.peek() != "{":
-            raise reader.fault("this is not an object")
-        for key in reader.items():
+        for key in reader.entries():
             if only is not None and key not in only:
                 reader.skip()
             elif key != _DECODER or reader.peek() != "{":

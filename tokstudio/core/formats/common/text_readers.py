@@ -216,6 +216,12 @@ class JsonReader(Reader):
                 self._expect(",", "a comma or a closing brace")
         self._depth -= 1
 
+    def entries(self) -> Iterator[str]:
+        """Yields the keys of the object that the file must be; the caller reads the value after each."""
+        if self.peek() != "{":
+            raise self.fault("this is not an object")
+        yield from self.items()
+
     def elements(self) -> Iterator[int]:
         """Yields the positions of the next array, from 0; the caller reads the value at each."""
         self._expect("[", "an array")

@@ -206,9 +206,7 @@ def _cut(text: bytes) -> Iterator[bytes]:
 def _read_vocabulary(path: Path, name: str) -> Work[dict[str, Any]]:
     values: dict[str, Any] = {}
     with JsonReader(path, name, GIGABYTE) as reader:
-        if reader.peek() != "{":
-            raise reader.fault("this is not an object")
-        for key in reader.items():
+        for key in reader.entries():
             if key in values:
                 raise reader.fault_before(f"the key {shown(key)} appears twice")
             if key == "tokens" and reader.peek() == "{":
@@ -397,9 +395,7 @@ def _read_merges(path: Path, name: str) -> Work[tuple[tuple[str, ...], NDArray[n
     columns, rows, falls = list[object](), list[list[int]](), list[object]()
     seen = set[str]()
     with JsonReader(path, name, GIGABYTE) as reader:
-        if reader.peek() != "{":
-            raise reader.fault("this is not an object")
-        for key in reader.items():
+        for key in reader.entries():
             if key in seen or key not in ("columns", "merges", "falls"):
                 raise reader.fault_before(f"the key {shown(key)} is unknown, or appears twice")
             seen.add(key)
