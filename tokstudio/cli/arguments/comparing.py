@@ -122,10 +122,7 @@ def diff(words: Sequence[str]) -> argparse.Namespace:
     add("b", metavar="B", help="the other one")
     add("--texts", nargs="+", default=[], metavar="FILE", help="texts to encode by both, line by line")
     add("--json", action="store_true", help="print the result as one JSON object")
-    shared.add_encoding(add)
-    shared.add_pattern(parser)
-    shared.add_reading(parser)
-    shared.add_quiet(parser)
+    shared.add_texts(parser)
     return parser.parse_args(words)
 
 
@@ -136,10 +133,7 @@ def engines(words: Sequence[str]) -> argparse.Namespace:
     add("tokenizer", metavar="TOKENIZER", help=f"a file, a folder, {shared.NAMES}, or a project with one run")
     add("--texts", nargs="+", required=True, metavar="FILE", help="texts to encode, line by line")
     add("--json", action="store_true", help="print the result as one JSON object")
-    shared.add_encoding(add)
-    shared.add_pattern(parser)
-    shared.add_reading(parser)
-    shared.add_quiet(parser)
+    shared.add_texts(parser)
     return parser.parse_args(words)
 
 
@@ -159,10 +153,7 @@ def infer_mixture(words: Sequence[str]) -> argparse.Namespace:
     add("--merges", type=shared.whole, default=1000, metavar="N", help="look at the first N merges (default: 1000)")
     add("--no-intervals", action="store_true", help="find the shares alone, which takes a fifth of the time")
     add("--json", action="store_true", help="print the result as one JSON object")
-    shared.add_encoding(add)
-    shared.add_pattern(parser)
-    shared.add_reading(parser)
-    shared.add_quiet(parser)
+    shared.add_texts(parser)
     return parser.parse_args(words)
 
 
@@ -215,8 +206,7 @@ def lint(words: Sequence[str]) -> argparse.Namespace:
     add("--json", action="store_true", help="print a list of objects: rule, level, message, example, advice")
     shared.add_quiet(parser)
     arguments = parser.parse_args(words)
-    if (arguments.texts or ()).count("-") > 1:
-        parser.error("standard input can be read only once")
+    shared.refuse_two_inputs(parser, arguments.texts or ())
     return arguments
 
 
@@ -256,8 +246,7 @@ def _add_compared(parser: argparse.ArgumentParser) -> None:
 
 def _checked_compared(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
     arguments = parser.parse_args(words)
-    if arguments.texts.count("-") > 1:
-        parser.error("standard input can be read only once")
+    shared.refuse_two_inputs(parser, arguments.texts)
     if arguments.parallel and len(arguments.texts) > 1:
         parser.error("--parallel reads one folder or one table")
     for name in _NOT_PARALLEL if arguments.parallel else ():

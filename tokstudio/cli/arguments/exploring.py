@@ -60,8 +60,7 @@ def explore(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _checked(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> argparse.Namespace:
-    if arguments.files.count("-") > 1:
-        parser.error("standard input can be read only once")
+    shared.refuse_two_inputs(parser, arguments.files)
     if arguments.csv is not None and len(arguments.show or ()) != 1:
         parser.error("--csv writes one table: choose it with --show")
     if arguments.csv is not None and arguments.token is not None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import partial
 from itertools import takewhile
@@ -105,7 +105,7 @@ def add_proof(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--map",
-        type=_map_file,
+        type=file_ending(".json", ".npz"),
         metavar="FILE",
         help="write which id became which, and of which old tokens each new one is made, to resize a model's "
         "embedding: NAME.json, or NAME.npz for NumPy",
@@ -129,6 +129,20 @@ def add_exports(parser: argparse.ArgumentParser, further: str = "") -> Callable[
     add("--force", action="store_true", help=f"{further}replace files that exist already by those of an export")
     add("--json", action="store_true", help="print the result as one JSON object")
     return add
+
+
+def add_texts(parser: argparse.ArgumentParser) -> None:
+    """Adds how the texts for a tokenizer are read, the pattern of its files, and --quiet."""
+    add_encoding(parser.add_argument)
+    add_pattern(parser)
+    add_reading(parser)
+    add_quiet(parser)
+
+
+def refuse_two_inputs(parser: argparse.ArgumentParser, files: Sequence[str]) -> None:
+    """Ends with an error where standard input is read more than once."""
+    if files.count("-") > 1:
+        parser.error("standard input can be read only once")
 
 
 def add_quiet(parser: argparse.ArgumentParser) -> None:
@@ -287,8 +301,13 @@ def _export_target(text: str) -> tuple[str, Path]:
     return name, Path(path)
 
 
-def _map_file(text: str) -> Path:
-    path = Path(text)
-    if path.suffix.lower() not in (".json", ".npz"):
-        raise argparse.ArgumentTypeError(f'"{text}" must end in .json or .npz')
-    return path
+def file_ending(*endings: str) -> Callable[[str], Path]:
+    """What reads an argument that is a file with one of some endings."""
+
+    def read(text: str) -> Path:
+        path = Path(text)
+        if path.suffix.lower() not in endings:
+            raise argparse.ArgumentTypeError(f'"{text}" must end in {" or ".join(endings)}')
+        return path
+
+    return read

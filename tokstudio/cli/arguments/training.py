@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -119,7 +119,7 @@ def train(words: Sequence[str]) -> argparse.Namespace:
     _add_project(add)
     add(
         "--experiment",
-        type=_experiment_file,
+        type=shared.file_ending(".toml"),
         metavar="FILE",
         help="write all that decides this training, and what it gave, to an experiment NAME.toml, which tokstudio run "
         "trains again",
@@ -247,20 +247,13 @@ def run(words: Sequence[str]) -> argparse.Namespace:
     _add_project(_add_results(parser))
     arguments = parser.parse_args(words)
     if arguments.check:
-        values = vars(arguments)
-        given = [name for name in (*_instead(values), "export", "project") if values[name]]
-        if given:
+        values, settings = vars(arguments), (setting.argument for setting in SETTINGS.values())
+        if given := [name for name in (*settings, "sample_bytes", "export", "project") if values[name]]:
             option = f"--{given[0].replace('_', '-')}"
             parser.error(f"--check trains as the file says, and writes nothing: leave out {option}")
     if arguments.sample_bytes is not None and arguments.sample_bytes < 1:
         parser.error("--sample-bytes must be at least 1")
     return arguments
-
-
-def _instead(values: Mapping[str, object]) -> list[str]:
-    """The arguments of `run` that are given in place of settings and the size of the sample."""
-    names = [*(setting.argument for setting in SETTINGS.values()), "sample_bytes"]
-    return [name for name in names if values[name] is not None]
 
 
 def _checked(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> argparse.Namespace:
@@ -271,8 +264,7 @@ def _checked(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
         parser.error("--sample-bytes must be at least 1")
     if arguments.sample_bytes is not None and arguments.counts:
         parser.error("--sample-bytes is for texts: a sample of word counts would not keep their proportions")
-    if arguments.files.count("-") > 1:
-        parser.error("standard input can be read only once")
+    shared.refuse_two_inputs(parser, arguments.files)
     return _check_left_out(parser, arguments)
 
 
@@ -423,13 +415,6 @@ def _add_project(add: Callable[..., object]) -> None:
         help="save the run, without its texts, as a new project NAME.tokstudio, which the window and other commands "
         "open; the one form that holds every algorithm",
     )
-
-
-def _experiment_file(text: str) -> Path:
-    path = Path(text)
-    if path.suffix.lower() != ".toml":
-        raise argparse.ArgumentTypeError(f'"{text}" must end in .toml')
-    return path
 
 
 def _project_file(text: str) -> Path:
