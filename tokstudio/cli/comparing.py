@@ -213,11 +213,15 @@ def diff(arguments: argparse.Namespace, console: Console) -> int:
         unknown = dict.fromkeys(Differences().to_plain())
         put(sys.stdout, json.dumps({**unknown, "error": str(error)}) + "\n")
         return FAILED
-    if arguments.json:
-        put(sys.stdout, json.dumps(differences.to_plain(), ensure_ascii=False) + "\n")
-    else:
-        put(sys.stdout, "".join(f"{printable(line)}\n" for line in differences.lines()))
+    _put(differences, arguments.json)
     return FAILED if differences.differs else DONE
+
+
+def _put(found: Differences | EngineTable, as_json: bool) -> None:
+    if as_json:
+        put(sys.stdout, json.dumps(found.to_plain(), ensure_ascii=False) + "\n")
+    else:
+        put(sys.stdout, "".join(f"{printable(line)}\n" for line in found.lines()))
 
 
 def _differences(arguments: argparse.Namespace, console: Console) -> Differences:
@@ -241,10 +245,7 @@ def _open_only(argument: str, pattern: str | None, console: Console) -> _Opened:
 def engines(arguments: argparse.Namespace, console: Console) -> int:
     """Prints the ids of other libraries beside ours; returns the exit code."""
     table = _engines(arguments, console)
-    if arguments.json:
-        put(sys.stdout, json.dumps(table.to_plain(), ensure_ascii=False) + "\n")
-    else:
-        put(sys.stdout, "".join(f"{printable(line)}\n" for line in table.lines()))
+    _put(table, arguments.json)
     return DONE if table.agrees else FAILED
 
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -29,7 +29,7 @@ from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, Specia
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.batch import ends_work
 from tokstudio.core.tokenizer.documents import MARK as MARK
-from tokstudio.core.tokenizer.documents import as_text_work, marked_work
+from tokstudio.core.tokenizer.documents import as_text_work, marked_work, without_marks
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -186,6 +186,11 @@ class DocumentEncoder:
             parts.append(np.insert(located.ids, np.cumsum(located.tokens), MARK))
             yield Progress(_PHASE, stop, len(data))
         return parts
+
+    def texts_work(self, texts: Sequence[bytes]) -> Work[tuple[_Ids, NDArray[np.int64]]]:
+        """The ids of texts one after another, and int64 [texts], how many each has; raises as `ids_work`."""
+        ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
+        return without_marks((yield from self.ids_work(np.frombuffer(b"".join(texts), np.uint8), ends)))
 
     def lines_work(
         self, data: _Bytes, ends: _Ends, of_last_bytes: bool = False

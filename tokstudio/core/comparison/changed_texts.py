@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 
 from tokstudio.core.analysis.baselines import AnyTokenizer, SimpleTokenizer, WordTokenizer
-from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder, document_groups
+from tokstudio.core.analysis.document_encoder import DocumentEncoder, document_groups
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
@@ -23,7 +23,6 @@ from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.core.pretokenization.custom_regex import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from regex import Match
 
 PIECE = 1 << 16  # characters to change at once
@@ -172,15 +171,12 @@ def changed_tokens_work(tokenizer: AnyTokenizer, text: ComparedText, name: str) 
             documents.append(b"".join((yield from _changed_work(CHANGES[name](), raw[begin:end]))))
             is_changed = is_changed or documents[-1] != raw[begin:end]
             begin = end
-        data = np.frombuffer(b"".join(documents), np.uint8)
-        ends = np.cumsum(np.array(list(map(len, documents)), np.int64), dtype=np.int64)
         try:
-            parts: list[NDArray[np.uint32]] = yield from encoder.ids_work(data, ends)
+            ids, _ = yield from encoder.texts_work(documents)
         except (ConfigError, FormatError):
             return ChangedTokens(0, 0, is_changed, failed=True)
-        for ids in parts:
-            tokens += int(np.count_nonzero(ids != MARK))
-            unknowns += 0 if unknown is None else int(np.count_nonzero(ids == unknown))
+        tokens += len(ids)
+        unknowns += 0 if unknown is None else int(np.count_nonzero(ids == unknown))
         yield Progress("encoding", stop, len(source.data))
     return ChangedTokens(tokens, unknowns, is_changed)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
+from tokstudio.core.analysis.document_encoder import DocumentEncoder
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.records import dataclass
@@ -455,16 +455,13 @@ def _text_work(a: Tokenizer, b: Tokenizer, new_ids: NDArray[np.int64], name: str
     mapped = np.append(new_ids, np.int64(-1))
     for first, last, _, _ in groups(units.bounds[:, 1], _GROUP, _LINES):
         raw = yield from units.texts_work(first, last)
-        data, ends = np.frombuffer(b"".join(raw), np.uint8), np.cumsum([len(line) for line in raw], dtype=np.int64)
         ids: list[NDArray[np.int64]] = []
         counts: list[NDArray[np.int64]] = []
         for which, encoder in enumerate(encoders):
-            parts = yield from encoder.ids_work(data, ends)
-            marked = np.concatenate([np.empty(0, np.uint32), *parts]).astype(np.int64)
-            is_mark = marked == MARK
-            ids.append(marked[~is_mark])
-            counts.append(np.diff(np.flatnonzero(is_mark), prepend=-1) - 1)
-            totals[which] += len(ids[which])
+            own, of_each = yield from encoder.texts_work(raw)
+            ids.append(own.astype(np.int64))
+            counts.append(of_each)
+            totals[which] += len(own)
         even = counts[0] == counts[1]
         both = [array[np.repeat(even, count)] for array, count in zip(ids, counts, strict=True)]
         line = np.repeat(np.flatnonzero(even), counts[0][even])

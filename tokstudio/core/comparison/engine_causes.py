@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
+from tokstudio.core.analysis.document_encoder import DocumentEncoder
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
@@ -187,11 +187,8 @@ def _differs(some: Lines, others: Lines) -> NDArray[np.bool_]:
 
 def encode_lines_work(encoder: DocumentEncoder, texts: Sequence[bytes]) -> Work[list[Ids]]:
     """The ids of each of some texts."""
-    data = np.frombuffer(b"".join(texts), np.uint8)
-    parts = yield from encoder.ids_work(data, np.cumsum([len(text) for text in texts], dtype=np.int64))
-    marked = np.concatenate([np.empty(0, np.uint32), *parts]).astype(np.int64)
-    marks = np.flatnonzero(marked == MARK)
-    return [marked[begin + 1 : end] for begin, end in zip([-1, *marks[:-1].tolist()], marks.tolist(), strict=True)]
+    ids, counts = yield from encoder.texts_work(texts)
+    return np.split(ids.astype(np.int64), np.cumsum(counts)[:-1]) if len(texts) else []
 
 
 # --- Lines with one or two changes ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from tokstudio.core.analysis.baselines import AnyTokenizer
-from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder, document_groups
+from tokstudio.core.analysis.document_encoder import DocumentEncoder, document_groups
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
@@ -21,6 +21,7 @@ from tokstudio.core.base.wording import first_few, percent_text, several
 from tokstudio.core.comparison.alignment import lines_work
 from tokstudio.core.comparison.figures import gini, without_lines_of
 from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.core.tokenizer.documents import without_marks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,8 +88,7 @@ def line_counts_work(tokenizer: AnyTokenizer, text: ComparedText) -> Work[Counts
     for first, last, start, stop in document_groups(source):
         data, ends = np.array(source.data[start:stop]), (source.ends[first:last] - start).astype(np.int64)
         if has_documents:
-            marked = np.concatenate((yield from encoder.ids_work(data, ends)))
-            counts[first:last] = np.diff(np.flatnonzero(marked == MARK), prepend=-1) - 1
+            _, counts[first:last] = without_marks((yield from encoder.ids_work(data, ends)))
             continue
         _, lines, tokens = yield from encoder.lines_work(data, ends, of_last_bytes=True)
         begins = np.searchsorted(line_ends, start + np.append(np.zeros(1, np.int64), ends[:-1]), "right")

@@ -220,8 +220,8 @@ def _told(value: object) -> str:
             return "a date or a time"
 
 
-def _path_text(table: _Table, name: str, kind: _Kind = _PATH) -> str | None:
-    value = table.take(name, kind)
+def _path_text(table: _Table, name: str) -> str | None:
+    value = table.take(name, _PATH)
     return None if value is None else _path_of(table, name, value)
 
 

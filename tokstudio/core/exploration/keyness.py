@@ -93,15 +93,8 @@ class Keyness(ItemRuns):
         if column == "log_likelihood":
             return self._likelihood
         if column in ("range_a", "range_b"):
-            return self._range("ab".index(column[-1])).astype(np.int64)
-        if column == "text" and self.pattern:
-            return self.texts()
-        if column == "ids" and not self.pattern:
-            return self.ids()
-        names = "text" if self.pattern else "ids"
-        raise ConfigError(
-            f"There is no column {column}: choose {names}, a, b, ratio, log_likelihood, range_a or range_b."
-        )
+            return self._range("ab".index(column[-1]))
+        return self._items_column(column, "a, b, ratio, log_likelihood, range_a or range_b")
 
     def strongest(self, most: int = STRONGEST) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows with the largest log-likelihood on each side, at most so many, the strongest first."""

@@ -61,9 +61,16 @@ class ItemRuns:
         """The texts of rows."""
         return [self.text(row) for row in range(*slice(first, last).indices(len(self)))]
 
-    def _range(self, side: int) -> NDArray[np.int32]:
+    def _range(self, side: int) -> NDArray[np.int64]:
         found = self._found
-        return (found.documents if self.part_unit == "documents" else found.pieces)[:, side]
+        return (found.documents if self.part_unit == "documents" else found.pieces)[:, side].astype(np.int64)
+
+    def _items_column(self, column: str, others: str) -> NDArray[np.int32] | list[str]:
+        """The texts or the ids of all rows; raises ConfigError for another column, of which there are also others."""
+        name = "text" if self.pattern else "ids"
+        if column != name:
+            raise ConfigError(f"There is no column {column}: choose {name}, {others}.")
+        return self.texts() if self.pattern else self.ids()
 
 
 class WordList(ItemRuns):
@@ -94,15 +101,10 @@ class WordList(ItemRuns):
         if column == "count":
             return found.counts[:, 0]
         if column == "range":
-            return self._range(0).astype(np.int64)
+            return self._range(0)
         if column in ("documents", "pieces"):
             return getattr(found, column)[:, 0].astype(np.int64)
-        if column == "text" and self.pattern:
-            return self.texts()
-        if column == "ids" and not self.pattern:
-            return self.ids()
-        names = "text" if self.pattern else "ids"
-        raise ConfigError(f"There is no column {column}: choose {names}, count, range, documents or pieces.")
+        return self._items_column(column, "count, range, documents or pieces")
 
     def tokens_work(self) -> Work[NDArray[np.int64]]:
         """How many tokens each pre-token becomes by itself, int64 [rows]: more than one where it is split.

@@ -7,12 +7,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
+from tokstudio.core.analysis.document_encoder import DocumentEncoder
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import percent_text, several, shown
@@ -153,11 +153,8 @@ def _begins_bare_work(subject: Subject, tokenizer: Tokenizer) -> Work[bool]:
 def _encoded_work(tokenizer: Tokenizer, texts: Sequence[bytes]) -> Work[list[list[int]]]:
     if tokenizer.library is None and tokenizer.preparation.prefix_space:
         tokenizer = tokenizer.changed(preparation=replace(tokenizer.preparation, prefix_space=False))
-    data = np.frombuffer(b"".join(texts), np.uint8)
-    ends = np.fromiter(accumulate(map(len, texts)), np.int64, len(texts))
-    ids = np.concatenate((yield from DocumentEncoder(tokenizer, recognise=False).ids_work(data, ends)))
-    marks = np.flatnonzero(ids == MARK)
-    return [part[part != MARK].tolist() for part in np.split(ids, marks[:-1] + 1)]
+    ids, counts = yield from DocumentEncoder(tokenizer, recognise=False).texts_work(texts)
+    return [part.tolist() for part in np.split(ids, np.cumsum(counts)[:-1])]
 
 
 RULES: Sequence[LintRule] = (
