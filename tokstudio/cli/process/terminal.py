@@ -107,13 +107,10 @@ class Console:
     """Standard error in a `with` block: messages, and on a terminal one line of progress that is overwritten.
 
     Only a `chatty` one prints messages other than errors.
-
-    Attributes:
-        signals: Those of the process, or of none.
     """
 
     def __init__(self, chatty: bool, signals: Signals | None = None) -> None:
-        self.signals = signals or Signals()
+        self.signals = signals or Signals()  # those of the process, or of none
         self._chatty = chatty
         self._live = chatty and sys.stderr is not None and sys.stderr.isatty()
         self._shown, self._ended = 0, ExitStack()

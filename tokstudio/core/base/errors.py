@@ -39,15 +39,11 @@ class ConfigError(TokStudioError, ValueError):
 
 
 class Faults:
-    """Collects the errors of settings that are checked together, to raise the first one with all of them.
-
-    Attributes:
-        by_name: The first error of each setting, by its name.
-    """
+    """Collects the errors of settings that are checked together, to raise the first one with all of them."""
 
     def __init__(self) -> None:
         self._first: ConfigError | None = None
-        self.by_name: dict[str, str] = {}
+        self.by_name: dict[str, str] = {}  # the first error of each setting, by its name
 
     @contextmanager
     def of(self, field: str) -> Generator[None]:

@@ -68,11 +68,6 @@ class Search:
         sources: The numbers of the sources to search; None for all.
         held_out: The share of the corpus that is not searched; documents are then the blocks of `hold_out_work`.
         width: Characters shown on each side of a hit, at most.
-
-    Attributes:
-        done: Whether the whole corpus has been searched.
-        counts: int64 [sources], how often it occurs in each source, so far.
-        places: How many hits there are so far; in word counts, a word that occurs often is one.
     """
 
     def __init__(
@@ -84,8 +79,9 @@ class Search:
         held_out: float = 0.0,
         width: int = 60,
     ) -> None:
-        self.done, self.places = False, 0
-        self.counts = np.zeros(len(corpus.sources), np.int64)
+        self.done = False  # whether the whole corpus has been searched
+        self.places = 0  # how many hits there are so far; in word counts, a word that occurs often is one
+        self.counts = np.zeros(len(corpus.sources), np.int64)  # how often it occurs in each source, so far
         self._corpus, self._finder, self._held_out, self._width = corpus, finder, held_out, width
         self._chosen = range(len(corpus.sources)) if sources is None else sorted(set(sources))
         self._kept = 0

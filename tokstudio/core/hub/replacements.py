@@ -103,11 +103,7 @@ def replace_meter(name: Name, total: int, report: Callable[[int, int], None]) ->
 
 
 class Connections:
-    """Replaces the connections of huggingface_hub: answers that are too large, or unsafe as file names, are refused.
-
-    Attributes:
-        answered: Whether the server has answered.
-    """
+    """Replaces the connections of huggingface_hub: answers that are too large, or unsafe as file names, are refused."""
 
     def __init__(self, name: Name, host: str, facts: int = _LARGEST_FACTS, answers: int = _MOST_ANSWERS) -> None:
         import httpx2
@@ -120,7 +116,7 @@ class Connections:
         # The default is 10 MB, so that most tokenizers would be one piece.
         constants.DOWNLOAD_CHUNK_SIZE = _PIECE
         self._name, self._host = name, host
-        self.answered = False
+        self.answered = False  # whether the server has answered
         self._left: float = facts  # bytes that may still arrive
         self._most_answers: float = answers
         self._answers = 0

@@ -359,9 +359,6 @@ class Partitions:
         words: As in `TablePart`.
         offsets: As there.
         partitions: How many there are.
-
-    Attributes:
-        numbers: int32, the number of each word in its partition.
     """
 
     def __init__(self, words: NDArray[np.uint8], offsets: NDArray[np.int64], partitions: int = PARTITIONS) -> None:
@@ -373,7 +370,7 @@ class Partitions:
         self._which = which.astype(np.uint8)  # such numbers are sorted in linear time
         self._partitions = partitions
         self._chosen = self.of_rows(np.arange(len(which), dtype=np.int32))
-        self.numbers = np.empty(len(which), np.int32)
+        self.numbers = np.empty(len(which), np.int32)  # of each word in its partition
         for chosen in self._chosen:
             self.numbers[chosen] = np.arange(len(chosen))
 

@@ -50,12 +50,10 @@ class Recorder:
     """Keeps the work of a process safe from a crash. No method raises: on an error, recording ends and work goes on.
 
     A run may be recorded in one thread while the project is saved in another. The folder is created on first use.
-
-    Attributes:
-        problem: The reason why a crash would lose unsaved work, as the end of a sentence; None while all is recorded.
     """
 
     def __init__(self, folder: Path) -> None:
+        # Why a crash would lose unsaved work, as the end of a sentence; None while all is recorded.
         self.problem: str | None = None
         self._folder = folder
         self._token = secrets.token_hex(8)

@@ -48,18 +48,11 @@ def join(tokens: Sequence[str], pair: Pair) -> list[str]:
 
 
 class YourTurn:
-    """A game on a text, whose first tokens are its characters.
-
-    Attributes:
-        text: The text.
-        tokens: The tokens after the merges chosen so far.
-        choices: These merges.
-        best_tokens: How many tokens there would be after as many merges of the most frequent pair.
-    """
+    """A game on a text, whose first tokens are its characters."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = list(text)
+        self.tokens = list(text)  # after the merges chosen so far
         self.choices: list[LearnerChoice] = []
         self._best = list(text)
 
