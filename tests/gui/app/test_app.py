@@ -24,6 +24,8 @@ from tokstudio.gui.app import app
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
 from tokstudio.gui.session.preferences import settings_file
 from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.window.main_window import Menu
+from tokstudio.gui.window.panes import KINDS
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
@@ -190,57 +192,47 @@ def test_one_click_on_a_sample_of_the_welcome_trains_it(qtbot, window):
         else:
             card.setFocus()
             qtbot.keyClick(card, Qt.Key.Key_Return)
-        qtbot.waitUntil(lambda: session.runs.active is not None)
+        qtbot.waitUntil(lambda: session.runs.active is not None and len(session.runs.active) > 0)
+        if by == "Enter":
+            session.training.stop()
         quiet(qtbot, window)
-        assert np.array_equal(session.runs.active.merges, expected.merges), by
+        made = session.runs.active.merges
+        assert np.array_equal(made, expected.merges[: len(made)]), by
+        assert by == "Enter" or len(made) == len(expected.merges)
         assert session.view.text, by
         session.runs.delete(session.runs.active)
         session.corpus.set_sources(())
         session.view.set_text("")
 
 
-@at_window()
-def test_the_ids_of_the_text_are_written_as_they_are_shown(qtbot, tmp_path, book, window, answers):
-    session, action = window.session, window.actions_by_id["export_ids"]
-    answers.files = [book]
-    window.actions_by_id["open_corpus"].trigger()
-    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1)
-    session.training.set_settings(Settings(300, special_tokens=("<|end|>",)))
-    qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None)
-    assert not action.isEnabled()
-    assert action.toolTip() == "The Text pane is empty."
-    qtbot.keyClicks(window.text.encode.input, "the cat<|end|>")
-    session.view.set_playhead(5)
-    answers.target = tmp_path / "ids.json"
-    action.trigger()
-    qtbot.waitUntil(lambda: not session.jobs.running)
-    assert json.loads(answers.target.read_text()) == session.view.tokenizer.encode("the cat<|end|>")
-    window.actions_by_id["recognise_specials"].trigger()
-    answers.target = tmp_path / "ids.npy"
-    action.trigger()
-    qtbot.waitUntil(lambda: not session.jobs.running)
-    ids = np.load(answers.target)
-    assert ids.dtype == np.uint16
-    assert ids.tolist() == session.view.tokenizer.encode("the cat<|end|>", "all")
-    assert window.status.currentMessage() == f"Wrote ids.npy to {tmp_path}."
-
-
-def test_the_window_remembers_what_was_changed_until_the_settings_are_reset(qtbot, monkeypatch):
+def test_the_window_remembers_what_was_changed_also_for_late_panes_until_the_settings_are_reset(qtbot, monkeypatch):
     def change(window, answers):
         window.token.close()
+        window.actions_by_id["byte_level_characters"].trigger()
+        window.sizes.model_width.setValue(768)
         window.actions_by_id["theme_dark"].trigger()
         window.actions_by_id["show_ids"].trigger()
         window.actions_by_id["more_settings"].trigger()
         window.session.training.set_settings(
             Settings(5000, 3, pattern="gpt2", special_tokens=("<|end|>",), documents="line")
         )
+        window.show_workspace("learn")
 
     def look(window, answers):
+        assert len(window._made) < len(KINDS)
+        assert [window.make_some() for _ in range(7)] == [*[True] * 6, False]
+        assert window.sizes.model_width.value() == 768
+        texts = {menu.title(): menu for menu in window.menuBar().findChildren(Menu)}
+        columns = next(menu for title, menu in texts.items() if title.replace("&", "") == "Columns of Vocabulary")
+        columns.aboutToShow.emit()
+        assert columns.actions() == window.vocabulary.table.columns_menu.actions()
+        QApplication.processEvents()
+        window.show_workspace("train")
         assert window.token.isHidden()
         assert window.theme.palette.dark
         assert window.actions_by_id["theme_dark"].isChecked()
         assert window.actions_by_id["show_ids"].isChecked()
+        assert window.actions_by_id["byte_level_characters"].isChecked()
         assert window.actions_by_id["more_settings"].isChecked()
         assert window.configure.more.isVisible()
         assert window.session.training.settings == Settings(
@@ -258,7 +250,7 @@ def test_the_window_remembers_what_was_changed_until_the_settings_are_reset(qtbo
 
 
 @at_window()
-def test_actions_are_in_menus_files_are_dropped_damaged_ones_refused_and_each_pane_has_one_tab(
+def test_actions_are_in_menus_files_are_dropped_damaged_ones_refused_ids_written_and_each_pane_has_one_tab(
     qtbot, window, tmp_path, answers, book
 ):
     listed, names = set(), []
@@ -309,11 +301,35 @@ def test_actions_are_in_menus_files_are_dropped_damaged_ones_refused_and_each_pa
     for change in (window.reset_layout, lambda: window.arrange(window.arrangement()), lambda: window.arrange("no")):
         change()
         qtbot.waitUntil(lambda: tabs(window) == wanted)
+    the_ids_of_the_text_are_written_as_they_are_shown(qtbot, tmp_path, window, answers)
     controls_have_names_and_tab_visits_every_visible_one_and_no_hidden_one(qtbot, window)
 
 
+def the_ids_of_the_text_are_written_as_they_are_shown(qtbot, tmp_path, window, answers):
+    session, action = window.session, window.actions_by_id["export_ids"]
+    session.training.set_settings(Settings(300, special_tokens=("<|end|>",)))
+    qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None)
+    assert not action.isEnabled()
+    assert action.toolTip() == "The Text pane is empty."
+    qtbot.keyClicks(window.text.encode.input, "the cat<|end|>")
+    session.view.set_playhead(5)
+    answers.target = tmp_path / "ids.json"
+    action.trigger()
+    qtbot.waitUntil(lambda: not session.jobs.running)
+    assert json.loads(answers.target.read_text()) == session.view.tokenizer.encode("the cat<|end|>")
+    window.actions_by_id["recognise_specials"].trigger()
+    answers.target, told = tmp_path / "ids.npy", []
+    session.jobs.told.connect(told.append)
+    action.trigger()
+    qtbot.waitUntil(lambda: not session.jobs.running)
+    ids = np.load(answers.target)
+    assert ids.dtype == np.uint16
+    assert ids.tolist() == session.view.tokenizer.encode("the cat<|end|>", "all")
+    assert told == [f"Wrote ids.npy to {tmp_path}."]
+
+
 def controls_have_names_and_tab_visits_every_visible_one_and_no_hidden_one(qtbot, window):
-    window.session.training.start()
     quiet(qtbot, window)
     QApplication.processEvents()
     hidden = [pane for pane in window.panes if pane.visibleRegion().isEmpty()]

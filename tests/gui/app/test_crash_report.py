@@ -98,7 +98,9 @@ def test_reports_and_the_log_are_closed_to_others_and_kept_until_the_window_is_c
     assert files() == []
 
 
-def test_a_crash_is_offered_at_each_start_until_it_is_dismissed_and_is_copied_and_shown(qtbot, monkeypatch):
+def test_a_crash_is_offered_after_unsaved_work_and_at_each_start_until_it_is_dismissed_and_is_copied_and_shown(
+    qtbot, monkeypatch, tmp_path, book
+):
     assert crash() != 0
 
     def leave(window, answers):
@@ -108,7 +110,12 @@ def test_a_crash_is_offered_at_each_start_until_it_is_dismissed_and_is_copied_an
             assert button.text()
 
     def look(window, answers):
+        qtbot.waitUntil(window.unsaved_work.isVisible)
+        assert window.unsaved_work.text.text() == "TokStudio did not close properly. Not saved: Run 1."
+        assert not window.findChild(ReportCard).isVisible()
+        qtbot.mouseClick(window.unsaved_work.restore_button, Qt.MouseButton.LeftButton)
         card = card_of(qtbot, window)
+        assert not window.unsaved_work.isVisible()
         assert card.text.text().startswith("TokStudio crashed the last time. ")
         qtbot.mouseClick(card.copy_button, Qt.MouseButton.LeftButton)
         report = QGuiApplication.clipboard().text()
@@ -121,6 +128,7 @@ def test_a_crash_is_offered_at_each_start_until_it_is_dismissed_and_is_copied_an
         assert not card.isVisible()
 
     assert at_the_window(monkeypatch, leave) == 0
+    killed(qtbot, tmp_path / "image", lambda behind: behind.train(300), [book])
     assert at_the_window(monkeypatch, look) == 0
     assert files() == ["last-report.txt"]
     assert left_reports(reports_folder()) == []
@@ -244,22 +252,3 @@ def test_an_old_report_in_a_read_only_folder_does_not_count_as_running(with_lock
         assert not is_running(folder)
     finally:
         folder.chmod(0o700)
-
-
-def test_unsaved_work_is_offered_before_the_crash_report(qtbot, monkeypatch, tmp_path, book):
-    killed(qtbot, tmp_path / "image", lambda behind: behind.train(300), [book])
-    reports_folder().mkdir(parents=True)
-    (reports_folder() / "run-0.txt").write_text("TokStudio\n\nFatal Python error: Aborted")
-
-    def act(window, answers):
-        qtbot.waitUntil(window.unsaved_work.isVisible)
-        assert window.unsaved_work.text.text() == "TokStudio did not close properly. Not saved: Run 1."
-        card = window.findChild(ReportCard)
-        assert not card.isVisible()
-        qtbot.mouseClick(window.unsaved_work.restore_button, Qt.MouseButton.LeftButton)
-        qtbot.waitUntil(card.isVisible)
-        assert not window.unsaved_work.isVisible()
-        qtbot.mouseClick(card.copy_button, Qt.MouseButton.LeftButton)
-        assert "Fatal Python error: Aborted" in QGuiApplication.clipboard().text()
-
-    assert at_the_window(monkeypatch, act) == 0

@@ -131,9 +131,10 @@ def look_at_capitals_and_icons(menu: QMenu) -> None:
 
 def letters_in_sight(window, root) -> list[str]:
     """The letters that reach a control of `root`, or a menu."""
+    behind = [pane for pane in window.panes if pane.visibleRegion().isEmpty()]
 
     def is_behind(widget):
-        return any(pane.isAncestorOf(widget) and pane.visibleRegion().isEmpty() for pane in window.panes)
+        return any(pane.isAncestorOf(widget) for pane in behind)
 
     texts = [each.text() for each in root.findChildren(QAbstractButton) if each.isVisible() and not is_behind(each)]
     labels = [each for each in root.findChildren(QLabel) if each.buddy() is not None]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
@@ -192,8 +193,8 @@ def test_the_link_to_the_end_is_as_high_as_its_text_and_no_button_is_too_narrow_
     buttons = window.toolbar.train_button, card.leave_button
     for button in buttons:
         button.setAttribute(Qt.WidgetAttribute.WA_UnderMouse)
-    for name in ("train", "text_larger", "text_larger"):
-        window.actions_by_id[name].trigger()
+    for act in (window.actions_by_id["train"].trigger, partial(window.theme.set_text_size, 15)):
+        act()
         qtbot.waitUntil(skip.isVisible)
         qtbot.wait(1)
         assert skip.height() >= skip.sizeHint().height()

@@ -296,7 +296,7 @@ def test_what_it_has_changed_is_put_back_and_an_own_corpus_is_replaced_only_if_t
     session.training.set_settings(own)
     session.view.set_text("My own sentence.")
     before = session.corpus.sources
-    for leave in (1, LAST):
+    for leave in (0, LAST):
         begin(qtbot, window, leave)
         assert session.training.settings == SETTINGS == Settings()
         assert session.corpus.sources != before
@@ -312,15 +312,16 @@ def test_what_it_has_changed_is_put_back_and_an_own_corpus_is_replaced_only_if_t
         assert session.view.text == "My own sentence."
         assert window.places.workspace == "train"
         assert not session.training.played
-    first, second = session.runs.all
-    assert first.corpus.sources[0].data is not second.corpus.sources[0].data
-    assert not has_other_corpus(first, second, None)
     session.training.set_settings(Settings(300))
     window.actions_by_id["train"].trigger()
     quiet(qtbot, window)
-    assert has_other_corpus(first, session.runs.active, None)
+    first, mine = session.runs.all
+    assert has_other_corpus(first, mine, None)
     # The last stop trains on a text of one's own, and on that alone.
     begin(qtbot, window, LAST)
+    second = session.runs.active
+    assert first.corpus.sources[0].data is not second.corpus.sources[0].data
+    assert not has_other_corpus(first, second, None)
     answers.files = []
     window.tour.card.help_button.click()
     assert session.training.current is None, "no file was chosen"

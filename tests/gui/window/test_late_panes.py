@@ -6,7 +6,6 @@ from itertools import groupby
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import at_rest, at_the_window, quiet
 from tests.gui.window.test_little_room import settle
@@ -35,14 +34,6 @@ def controls(window) -> list[str]:
     return found
 
 
-def test_the_others_follow_when_the_window_answers(qtbot, monkeypatch, unstyled):
-    def act(window, _) -> None:
-        assert made(window) == WORKSPACES[LEARN].panes - WORKSPACES[LEARN].with_run
-        qtbot.waitUntil(lambda: made(window) == EVERY)
-
-    assert at_the_window(monkeypatch, act, ever_first=True) == 0
-
-
 @pytest.mark.parametrize(
     ("workspace", "arranged"),
     [(LEARN, False), (LEARN, True), (TRAIN, False), ("explore", False), ("explore", True), ("compare", False)],
@@ -66,8 +57,13 @@ def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, mo
         # Some are made in a turn of their own.
         assert window.make_some() is (how == "later")
         settle(qtbot, window)
+        if (workspace, arranged) == ("explore", False):
+            assert window.explore.page.empty.isVisible()
+            assert "Each document of the corpus will have a row here" in window.explore.page.empty.label.text()
         look = {("first", "window"): window.grab().toImage()}
-        for name in (workspace, *WORKSPACES, workspace, "with a run"):
+        # An arrangement of one's own concerns this workspace, and the next one by the way there and back.
+        others = [name for name in WORKSPACES if name != workspace][: 1 if arranged else None]
+        for name in (workspace, *others, workspace, "with a run"):
             if name in WORKSPACES:
                 window.show_workspace(name)
             else:
@@ -75,8 +71,8 @@ def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, mo
             quiet(qtbot, window)
             for _ in range(3):
                 settle(qtbot, window)
-                at_rest(qtbot, *window.panes)
-            seen = [pane for pane in window.panes if not pane.visibleRegion().isEmpty()]
+                seen = [pane for pane in window.panes if not pane.visibleRegion().isEmpty()]
+                at_rest(qtbot, *seen)
             look |= {(name, pane.objectName()): pane.grab().toImage() for pane in seen}
             beside = {pane.objectName(): window.tabifiedDockWidgets(pane) for pane in window.panes}
             look[name, "tabs"] = {name: [other.objectName() for other in others] for name, others in beside.items()}
@@ -104,26 +100,45 @@ def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, mo
     assert len(in_order) == len(set(in_order)), "Tab leaves a pane before its last control"
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda window, path: window.session.view.set_text("a text"),
-        lambda window, path: window.session.training.set_settings(Settings(300)),
-        lambda window, path: window.session.corpus.add_text("a text", "A text"),
-        lambda window, path: window.session.corpus.open_paths([path]),
-        lambda window, path: window.tour.start(),
-        lambda window, path: window.show_workspace("compare"),
-        lambda window, path: window.focus_filter(),
-    ],
-    ids=["text", "settings", "corpus", "job", "tour", "workspace", "filter"],
-)
-def test_all_are_there_before_anything_goes_on(qtbot, monkeypatch, unstyled, book, ask):
+@pytest.mark.parametrize("ask", [lambda window: window.show_workspace("compare"), lambda window: window.focus_filter()])
+def test_all_are_there_before_they_are_shown(qtbot, monkeypatch, unstyled, ask):
     def act(window, _) -> None:
         assert made(window) != EVERY
-        ask(window, book)
+        ask(window)
         assert made(window) == EVERY
         quiet(qtbot, window)
 
+    assert at_the_window(monkeypatch, act, ever_first=True) == 0
+
+
+def test_the_others_follow_when_the_window_answers_and_are_asked_for_before_anything_goes_on(
+    qtbot, monkeypatch, unstyled, book
+):
+    asked, make_rest = [], main_window.MainWindow.make_rest
+
+    def asking(window) -> None:
+        asked.append(True)
+        make_rest(window)
+
+    def act(window, _) -> None:
+        assert made(window) == WORKSPACES[LEARN].panes - WORKSPACES[LEARN].with_run
+        qtbot.waitUntil(lambda: made(window) == EVERY)
+        session = window.session
+        asks = [
+            lambda: session.view.set_text("a text"),
+            lambda: session.training.set_settings(Settings(300)),
+            lambda: session.corpus.add_text("a text", "A text"),
+            lambda: session.corpus.open_paths([book]),
+            window.tour.start,
+        ]
+        for number, ask in enumerate(asks):
+            quiet(qtbot, window)
+            asked.clear()
+            ask()
+            assert asked, number
+        quiet(qtbot, window)
+
+    monkeypatch.setattr(main_window.MainWindow, "make_rest", asking)
     assert at_the_window(monkeypatch, act, ever_first=True) == 0
 
 
@@ -136,25 +151,3 @@ def test_a_problem_of_the_first_file_stands_in_corpus(qtbot, monkeypatch, unstyl
         assert "program.bin" in window.corpus.problems.problems[0]
 
     assert at_the_window(monkeypatch, act, [str(program)], ever_first=True) == 0
-
-
-def test_what_was_chosen_before_holds_for_them(qtbot, monkeypatch, unstyled):
-    def choose(window, _) -> None:
-        window.actions_by_id["more_settings"].trigger()
-        window.actions_by_id["byte_level_characters"].trigger()
-        window.sizes.model_width.setValue(768)
-        window.show_workspace(LEARN)
-
-    def look(window, _) -> None:
-        assert made(window) != EVERY
-        assert [window.make_some() for _ in range(7)] == [*[True] * 6, False]
-        assert window.sizes.model_width.value() == 768
-        assert not window.configure.more.isHidden()
-        texts = {menu.title(): menu for menu in window.menuBar().findChildren(main_window.Menu)}
-        columns = next(menu for title, menu in texts.items() if title.replace("&", "") == "Columns of Vocabulary")
-        columns.aboutToShow.emit()
-        assert columns.actions() == window.vocabulary.table.columns_menu.actions()
-        QApplication.processEvents()
-
-    for act in (choose, look):
-        assert at_the_window(monkeypatch, act, ever_first=True) == 0

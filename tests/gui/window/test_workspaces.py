@@ -293,27 +293,6 @@ def window(qtbot, session, theme, tmp_path):
         one.hide()
 
 
-def test_a_layout_of_0_1_opens_as_train_without_the_panes_of_other_workspaces(window, tmp_path, unstyled):
-    first = window()
-    enter(first, "train")
-    first.token.close()
-    first.vocabulary.raise_()
-    # As in 0.1.0, which had all panes in one layout.
-    for other, pane in ((first.compression, first.compare), (first.runs, first.sizes), (first.why, first.guide)):
-        first.tabifyDockWidget(other, pane)
-    layout = first.saveState(4)
-    first.hide()
-    old = Preferences(tmp_path / "of-0.1.ini")
-    old.set_bytes("layout", layout)
-    old.flush()
-    second = window("of-0.1.ini")
-    QApplication.processEvents()
-    assert checked(second) == ["train"]
-    assert second.token.isHidden()
-    assert "vocabulary" in places(second)
-    assert seen(second) <= WORKSPACES["train"].panes
-
-
 def test_a_damaged_layout_gives_the_default_one(window, tmp_path, unstyled):
     settings = Preferences(tmp_path / "settings.ini")
     for workspace in WORKSPACES.values():
@@ -331,19 +310,38 @@ def test_a_damaged_layout_gives_the_default_one(window, tmp_path, unstyled):
     assert seen(made) == {"guide", "compression", "text"}
 
 
-def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place(window, monkeypatch, unstyled):
+def test_a_layout_that_does_not_know_a_pane_shows_it_in_its_place_and_one_of_0_1_only_the_panes_of_train(
+    window, monkeypatch, tmp_path, unstyled
+):
     with monkeypatch.context() as older:
         older.setattr(main_window, "KINDS", {name: kind for name, kind in KINDS.items() if name != "distribution"})
         first = window()
         enter(first, "train")
     first.text.close()
     first.remember()
+    # As in 0.1.0, which had all panes in one layout.
+    first.text.show()
+    first.token.close()
+    first.vocabulary.raise_()
+    for other, pane in ((first.compression, first.compare), (first.runs, first.sizes), (first.why, first.guide)):
+        first.tabifyDockWidget(other, pane)
+    old = Preferences(tmp_path / "of-0.1.ini")
+    old.set_bytes("layout", first.saveState(4))
+    old.flush()
     first.hide()
     second = window()
     QApplication.processEvents()
     assert second.text.isHidden()
     assert not second.distribution.isHidden()
     assert second.compression in second.tabifiedDockWidgets(second.distribution)
+    second.hide()
+    third = window("of-0.1.ini")
+    QApplication.processEvents()
+    assert checked(third) == ["train"]
+    assert not third.text.isHidden()
+    assert third.token.isHidden()
+    assert "vocabulary" in places(third)
+    assert seen(third) <= WORKSPACES["train"].panes
 
 
 @at_window()
@@ -371,19 +369,6 @@ def test_low_windows_keep_their_height_and_have_one_place_where_high_ones_have_t
     settle(qtbot, window)
     assert "compare" in places(window)
     assert window.height() == 640
-
-
-def test_a_restart_in_explore_without_documents_shows_its_welcome(qtbot, monkeypatch, unstyled):
-    def look(window, answers):
-        QApplication.processEvents()
-        assert checked(window) == ["explore"]
-        assert window.explore.page.empty.isVisible()
-        assert "Each document of the corpus will have a row here" in window.explore.page.empty.label.text()
-
-    preferences = Preferences()
-    preferences.set("workspace", "explore")
-    preferences.flush()
-    assert at_the_window(monkeypatch, look) == 0
 
 
 @at_window("{book}")
