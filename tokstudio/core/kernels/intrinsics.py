@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     def set_int32(address: int, index: int, number: int) -> None:  # noqa: D103
         ...
 
+    def set_eight(address: int, index: int, number: np.uint64) -> None:  # noqa: D103
+        ...
+
     def int64_at(address: int, index: int) -> int:  # noqa: D103
         ...
 
@@ -59,6 +62,13 @@ if TYPE_CHECKING:
 
     def lowest_bit(number: np.uint64) -> int:  # noqa: D103
         ...
+
+    def prefetch_at(address: int) -> None:  # noqa: D103
+        ...
+
+    def eight_keys(  # noqa: D103
+        data: int, start: int, ends: int, mask: np.uint64, mixers: tuple[np.uint64, np.uint64], keys: int, row: int
+    ) -> np.uint64: ...
 
     def highest_zeros(number: np.uint64) -> int:  # noqa: D103
         ...
@@ -105,6 +115,82 @@ else:
             return context.get_dummy_value()
 
         return types.void(array, types.intp), generate
+
+    @intrinsic
+    def prefetch_at(context, address):  # noqa: ANN001, ANN201
+        """Prefetches the cache line of an address."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            number = ir.IntType(32)
+            function = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
+            called = cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0")
+            place = builder.inttoptr(arguments[0], cgutils.voidptr_t)
+            builder.call(called, [place, number(0), number(3), number(1)])
+            return context.get_dummy_value()
+
+        return types.void(types.int64), generate
+
+    @intrinsic
+    def eight_keys(context, data, start, ends, mask, mixers, keys, row):  # noqa: ANN001, ANN201
+        """The keys of eight words at once, and their first slots: does what `_key` and `_slot` of `known_words` do.
+
+        Args:
+            data: The address of the text; 16 bytes from the start of each word on can be read.
+            start: The start of the first word; each other one begins at the end of the one before.
+            ends: The address of the ends of the words, int64.
+            mask: The slots of the table - 1.
+            mixers: The factors of the hash.
+            keys: The address where the first numbers of the keys are written, uint64.
+            row: The bytes from there to the second numbers, and from these to the slots.
+
+        Returns:
+            A bit for each word of 16 bytes or more, whose key is not valid.
+        """
+        number, eight = ir.IntType(64), ir.VectorType(ir.IntType(64), 8)
+
+        def in_each(builder, one):  # noqa: ANN001, ANN202
+            first = builder.insert_element(eight(ir.Undefined), one, ir.IntType(32)(0))
+            return builder.shuffle_vector(first, first, ir.VectorType(ir.IntType(32), 8)([0] * 8))
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            data, start, ends, mask, mixers, keys, row = arguments
+            multiplier, other = (in_each(builder, mixer) for mixer in cgutils.unpack_tuple(builder, mixers))
+
+            def of(constant):  # noqa: ANN001, ANN202
+                return eight([number(constant)] * 8)
+
+            def called(name, *values):  # noqa: ANN001, ANN002, ANN202
+                function = ir.FunctionType(eight, [value.type for value in values])
+                return builder.call(cgutils.get_or_insert_function(builder.module, function, name), values)
+
+            def bytes_at(addresses):  # noqa: ANN001, ANN202
+                places = builder.inttoptr(addresses, ir.VectorType(number.as_pointer(), 8))
+                every = ir.VectorType(ir.IntType(1), 8)([1] * 8)
+                return called("llvm.masked.gather.v8i64.v8p0", places, ir.IntType(32)(1), every, of(0))
+
+            stops = builder.load(builder.inttoptr(ends, eight.as_pointer()), align=8)
+            order = ir.VectorType(ir.IntType(32), 8)([8, *range(7)])
+            starts = builder.shuffle_vector(stops, in_each(builder, start), order)
+            lengths, places = builder.sub(stops, starts), builder.add(starts, in_each(builder, data))
+            bits = builder.shl(lengths, of(3))
+            # A shift by all bits of a number is not defined, so the bytes after the eighth are counted up to the 15th.
+            in_head, after = called("llvm.umin.v8i64", bits, of(64)), called("llvm.usub.sat.v8i64", bits, of(64))
+            in_tail = called("llvm.umin.v8i64", after, of(56))
+            head = builder.and_(bytes_at(places), builder.lshr(of(-1), builder.sub(of(64), in_head)))
+            # Eight bytes after the end of a word can be read, so a short one is read twice.
+            behind = builder.select(builder.icmp_unsigned(">", lengths, of(8)), of(8), of(0))
+            tail = builder.and_(bytes_at(builder.add(places, behind)), builder.sub(builder.shl(of(1), in_tail), of(1)))
+            tail = builder.or_(tail, builder.shl(lengths, of(56)))
+            mixed = builder.mul(builder.xor(head, builder.mul(tail, other)), multiplier)
+            slots = builder.and_(builder.xor(mixed, builder.lshr(mixed, of(32))), in_each(builder, mask))
+            for values in (head, tail, slots):
+                builder.store(values, builder.inttoptr(keys, eight.as_pointer()), align=8)
+                keys = builder.add(keys, row)
+            is_long = builder.icmp_unsigned(">", lengths, of(15))
+            return builder.zext(builder.bitcast(is_long, ir.IntType(8)), number)
+
+        pair = types.UniTuple(types.uint64, 2)
+        return types.uint64(*(types.int64,) * 3, types.uint64, pair, types.int64, types.int64), generate
 
     @intrinsic
     def address_of(context, array):  # noqa: ANN001, ANN201
@@ -166,6 +252,17 @@ else:
             return context.get_dummy_value()
 
         return types.void(types.int64, types.int64, types.int64), generate
+
+    @intrinsic
+    def set_eight(context, address, index, number):  # noqa: ANN001, ANN201
+        """Writes a number to element `index` of an uint64 array at an address."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            start = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+            builder.store(arguments[2], builder.gep(start, [arguments[1]]))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, types.uint64), generate
 
     @intrinsic
     def int64_at(context, address, index):  # noqa: ANN001, ANN201
