@@ -131,7 +131,7 @@ else:
         return types.void(types.int64), generate
 
     @intrinsic
-    def eight_keys(context, data, start, ends, mask, mixers, keys, row):  # noqa: ANN001, ANN201
+    def eight_keys(context, data, start, ends, mask, mixers, keys, row):  # noqa: ANN001, ANN201, D417
         """The keys of eight words at once, and their first slots: does what `_key` and `_slot` of `known_words` do.
 
         Args:

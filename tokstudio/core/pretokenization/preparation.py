@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -121,10 +121,17 @@ class PreparedText:
 def utf8_with_padding(text: Text) -> NDArray[np.uint8]:
     """The UTF-8 of a text as of `to_utf8`, uint8, with `PADDING` zeros after it.
 
-    A long string that is not all ASCII is converted in parts: Python has up to four bytes for each character where one
-    of them all needs these, and converts a part as ASCII where it is.
+    A long string that is all ASCII is copied once, as Python has its UTF-8. Another one is converted in parts: Python
+    has up to four bytes for each character where one of them all needs these, and converts a part as ASCII where it is.
     """
-    if isinstance(text, str) and len(text) > _CONVERTED and not text.isascii():
+    if isinstance(text, str) and len(text) > _CONVERTED:
+        if text.isascii():
+            data = np.empty(len(text) + PADDING, np.uint8)
+            from ctypes import memmove
+
+            memmove(data.ctypes.data, _ascii()(text, None), len(text))
+            data[len(text) :] = 0
+            return data
         # Two bytes at most for a character that the string holds in one, three for two, four for four.
         data = np.empty(min(4 * len(text), 2 * sys.getsizeof(text)) + PADDING, np.uint8)
         at = 0
@@ -142,6 +149,14 @@ def utf8_with_padding(text: Text) -> NDArray[np.uint8]:
     data = np.empty(len(raw) + PADDING, np.uint8)
     data[: len(raw)], data[len(raw) :] = np.frombuffer(raw, np.uint8), 0
     return data
+
+
+@cache
+def _ascii() -> Callable[[str, None], int]:
+    """Gives the address of the UTF-8 of a string, which it keeps; a string that is all ASCII is its own."""
+    from ctypes import PYFUNCTYPE, c_void_p, py_object, pythonapi
+
+    return PYFUNCTYPE(c_void_p, py_object, c_void_p)(("PyUnicode_AsUTF8AndSize", pythonapi))
 
 
 def prepare_work(

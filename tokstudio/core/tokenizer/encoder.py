@@ -155,18 +155,20 @@ class Encoder:
             for ends, document in word_ends(self._splitter, text, at, stops):
                 if words.full:
                     words = words.emptied()
-                if not behind[done:document].any():
-                    # One pass; from a word on that is too long for it, the rest is looked up.
+                if one_pass := not behind[done:document].any():
+                    # From a word on that is too long for it, the rest is looked up.
                     known, written = words.write_words(text, at, ends, merging, adds, out, written)
                     at, ends = int(ends[known - 1]) if known else at, ends[known:]
-                values = words.look_up(text, at, ends)
-                if words.encoded < len(words):
-                    for _ in self._encode_new_work(words):
-                        yield Progress("encoding", offset + at - start, total - start)
-                if len(special_ids) > 1 or self._joining is not None:
-                    values = _with_specials(values, ends, stops[done:document], behind[done:document])
-                written = words.write_tokens(values, out, written)
-                at, done = int(ends[-1]) if len(ends) else at, document
+                if len(ends) or not one_pass:
+                    values = words.look_up(text, at, ends)
+                    if words.encoded < len(words):
+                        for _ in self._encode_new_work(words):
+                            yield Progress("encoding", offset + at - start, total - start)
+                    if len(special_ids) > 1 or self._joining is not None:
+                        values = _with_specials(values, ends, stops[done:document], behind[done:document])
+                    written = words.write_tokens(values, out, written)
+                    at = int(ends[-1]) if len(ends) else at
+                done = document
                 yield Progress("encoding", offset + at - start, total - start)
             out.resize(written, refcheck=False)
             ids.append(out)
