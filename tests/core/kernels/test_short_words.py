@@ -139,6 +139,38 @@ def test_the_table_of_known_words_grows_when_three_fifths_of_it_are_full():
     assert sizes == [1024, 2048, 8192]  # 614 is the most that three fifths of 1024 hold
 
 
+def words_that_differ_in_one_byte():
+    """Words of up to 40 bytes, each of which differs from another one in one byte: at any place, or in its length."""
+    words = [bytes(length) for length in range(1, 41)]
+    words += [word[:at] + b"\x80" + word[at + 1 :] for word in words for at in range(len(word))]
+    return [words[place] for place in np.random.default_rng(5).permutation(len(words))]
+
+
+def test_words_have_the_same_number_one_after_another_and_eight_at_once():
+    words = words_that_differ_in_one_byte()
+    table, numbers = KnownWords({}), []
+    for word in words:
+        raw = np.frombuffer(word + bytes(16), np.uint8)
+        numbers += table.look_up(raw, 0, np.array([len(word)]), numbered=True).tolist()
+    assert numbers == list(range(len(words)))
+    for start in range(9):
+        raw = np.frombuffer(b"".join([b"x" * start, *words, bytes(16)]), np.uint8)
+        ends = start + np.cumsum(list(map(len, words)))
+        assert table.look_up(raw, start, ends, numbered=True).tolist() == numbers
+        assert table.look_up(raw, int(ends[start]), ends[start + 1 :], numbered=True).tolist() == numbers[start + 1 :]
+
+
+def test_known_and_new_words_that_differ_in_one_byte_keep_their_tokens():
+    bytes_alone = Tokenizer(np.empty((0, 2), np.int32), np.empty(0, np.int32))
+    merging = bytes_alone.own_encoder._merging(0)
+    words, table = words_that_differ_in_one_byte(), KnownWords({})
+    for part in (words[:300], words, words[::-1]):
+        raw = np.frombuffer(b"".join([*part, bytes(16)]), np.uint8)
+        ends, out = np.cumsum(list(map(len, part))), np.zeros(len(raw) + 3, np.uint32)
+        assert table.write_words(raw, 0, ends, merging, True, out, 0) == (len(part), ends[-1])
+        assert out[: ends[-1]].tolist() == list(b"".join(part))
+
+
 def test_a_word_that_cannot_be_encoded_is_named_after_others_were_added():
     merges = np.array([[97, 98]], np.int32)
     letters = Alphabet("characters", np.array([32, 97, 98]), np.array([32, 97, 98], np.int32))
@@ -173,6 +205,6 @@ def test_no_array_whose_address_a_loop_takes_is_freed_before_the_loop_ends():
                 for name in call.args
                 if isinstance(name, ast.Name)
             } - {argument.arg for argument in function.args.args}
-            last_lines = {ast.unparse(line) for line in function.body[-2:] if taken}
+            last_lines = {ast.unparse(line) for line in function.body[-3:] if taken}
             found += [(file.name, function.name, name) for name in taken if f"{name}[0] = 0" not in last_lines]
     assert found == []

@@ -55,7 +55,9 @@ _ID_MASK, _SECOND_AT, _THIRD_AT, _AMOUNT_AT = (
 
 # Words whose keys are found together, and how many words ahead a slot is prefetched.
 _BATCH, _AHEAD = 1 << 10, 1 << 5
-_ROW = 8 * (_BATCH + _AHEAD)  # bytes
+_TAILS_AT = _BATCH + _AHEAD
+_SLOTS_AT = 2 * _TAILS_AT
+_ALL_KEYS = 3 * _TAILS_AT
 _SHORT = 16  # the least bytes of a word that is not its own key
 _LENGTH_AT = np.uint64(56)
 _LONG = np.uint64(0xFF << 56)
@@ -94,8 +96,8 @@ def _write_key(data: int, at: int, end: int, mask: np.uint64, keys: int, word: i
     """Writes the key of one word, and its first slot; see `_find_keys`."""
     head, tail = _key(data, at, end)
     set_eight(keys, word, head)
-    set_eight(keys + _ROW, word, tail)
-    set_eight(keys + 2 * _ROW, word, _slot(head, tail, mask))
+    set_eight(keys, _TAILS_AT + word, tail)
+    set_eight(keys, _SLOTS_AT + word, _slot(head, tail, mask))
 
 
 @inner
@@ -108,11 +110,12 @@ def _find_keys(data: int, start: int, ends: int, count: int, mask: np.uint64, ke
         ends: The address of the ends of the words.
         count: The number of words, at most `_BATCH`.
         mask: The slots of the table - 1.
-        keys: The address of uint64 [3, _BATCH + _AHEAD], written: the two numbers of each key, and the slot.
+        keys: The address of uint64 [_ALL_KEYS], written: the first numbers of the keys, from `_TAILS_AT` on the second
+            ones, and from `_SLOTS_AT` on the slots.
     """
     done = 0
     while done + 8 <= count:
-        left = eight_keys(data, start, ends + 8 * done, mask, (_MULTIPLIER, _OTHER), keys + 8 * done, _ROW)
+        left = eight_keys(data, start, ends + 8 * done, mask, (_MULTIPLIER, _OTHER), keys + 8 * done, 8 * _TAILS_AT)
         while left:
             word = done + lowest_bit(left)
             _write_key(data, int64_at(ends, word - 1) if word > done else start, int64_at(ends, word), mask, keys, word)
@@ -156,13 +159,13 @@ def find_tokens(
         How many words of `data` were looked up (fewer than n where the table is full), and how many are in the table.
     """
     mask = np.uint64(len(slots) - 1)
-    keys = np.zeros((3, _BATCH + _AHEAD), np.uint64)
+    keys = np.zeros(_ALL_KEYS, np.uint64)
     for first in range(0, ends.size, _BATCH):
         count = min(_BATCH, ends.size - first)
         _find_keys(address_of(data), start, address_of(ends) + 8 * first, count, mask, address_of(keys))
         for k in range(count):
-            prefetch(slots, np.int64(keys[2, k + _AHEAD]) * SLOT_SIZE)
-            head, tail, slot, end = keys[0, k], keys[1, k], keys[2, k], ends[first + k]
+            prefetch(slots, np.int64(keys[_SLOTS_AT + k + _AHEAD]) * SLOT_SIZE)
+            head, tail, slot, end = keys[k], keys[_TAILS_AT + k], keys[_SLOTS_AT + k], ends[first + k]
             if tail < _LONG:
                 while slots[slot, TAIL] != 0 and (slots[slot, TAIL] != tail or slots[slot, HEAD] != head):
                     slot = (slot + _ONE) & mask
@@ -195,6 +198,8 @@ def find_tokens(
                     slots[slot, PACKED] = value = few
             values[first + k] = value
             start = end
+    # Numba frees an array after its last use, and takes its address for none of the uses.
+    keys[0] = 0
     return ends.size, used
 
 
@@ -287,9 +292,9 @@ def _write_known(of: KnownTokens, k: int, count: int, total: int) -> tuple[int, 
     the registers of the processor: together with the rest it takes half as long again.
     """
     while k < count:
-        prefetch_at(of.slots + _BYTES_OF_SLOT * int64_at(of.keys + 2 * _ROW, k + _AHEAD))
-        head, tail = eight_at(of.keys, 8 * k), eight_at(of.keys + _ROW, 8 * k)
-        slot = int64_at(of.keys + 2 * _ROW, k)
+        prefetch_at(of.slots + _BYTES_OF_SLOT * int64_at(of.keys, _SLOTS_AT + k + _AHEAD))
+        head, tail = eight_at(of.keys, 8 * k), eight_at(of.keys, 8 * (_TAILS_AT + k))
+        slot = int64_at(of.keys, _SLOTS_AT + k)
         at = of.slots + _BYTES_OF_SLOT * slot
         while eight_at(at, 8 * HEAD) != head or eight_at(at, 8 * TAIL) != tail:
             if eight_at(at, 8 * TAIL) == 0:
@@ -350,7 +355,7 @@ def write_words(
         many words were written, how many are in the table, and the end of the tokens.
     """
     mask, n = np.uint64(len(slots) - 1), ends.size
-    keys, scratch = np.zeros((3, _BATCH + _AHEAD), np.uint64), np.empty(SCRATCH, np.int32)
+    keys, scratch = np.zeros(_ALL_KEYS, np.uint64), np.empty(SCRATCH, np.int32)
     merging = merging_of(unit_ids, unknown, byte_pairs, pairs, bits, limit, scratch)
     data_at, keys_at, ids_at = address_of(data), address_of(keys), address_of(ids)
     known = KnownTokens(keys_at, address_of(slots), np.int64(mask), ids_at, address_of(id_offsets), address_of(out))
@@ -361,7 +366,7 @@ def write_words(
             k, total = _write_known(known, k, count, total)
             if k == count:
                 break
-            head, tail, slot = keys[0, k], keys[1, k], keys[2, k]
+            head, tail, slot = keys[k], keys[_TAILS_AT + k], keys[_SLOTS_AT + k]
             begin, end = ends[first + k - 1] if k > 0 else start, ends[first + k]
             length = end - begin
             while slots[slot, TAIL] != 0:
@@ -401,5 +406,6 @@ def write_words(
             k += 1
         start = ends[first + count - 1]
     # Numba frees an array after its last use, and takes its address for none of the uses.
-    scratch[0], keys[0, 0] = 0, 0
+    scratch[0] = 0
+    keys[0] = 0
     return DONE, n, used, total
