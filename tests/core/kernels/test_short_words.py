@@ -15,7 +15,7 @@ from tests.core.reference import encode_slowly, named_pattern, pieces
 from tokstudio import ConfigError, Tokenizer
 from tokstudio.core.base.arrays import in_large_pages
 from tokstudio.core.base.progress import finish
-from tokstudio.core.kernels import short_words
+from tokstudio.core.kernels import known_words, short_words
 from tokstudio.core.kernels.short_words import DONE, MOST_RANKS, NEED_ROOM, SHORT, TOO_LONG, UNKNOWN, encode_words
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.tokenizer.encoder import Encoder
@@ -169,6 +169,33 @@ def test_known_and_new_words_that_differ_in_one_byte_keep_their_tokens():
         ends, out = np.cumsum(list(map(len, part))), np.zeros(len(raw) + 3, np.uint32)
         assert table.write_words(raw, 0, ends, merging, True, out, 0) == (len(part), ends[-1])
         assert out[: ends[-1]].tolist() == list(b"".join(part))
+
+
+def test_long_words_of_the_same_hash_keep_their_tokens():
+    factor, bits = int(known_words._MULTIPLIER), (1 << 64) - 1
+
+    def mixed(number, eight):
+        number = (number ^ eight) * factor & bits
+        return number ^ number >> 32
+
+    begin = 24 * factor & bits
+    # The second eight bytes undo what differs after the first.
+    firsts = [int.from_bytes(first, "little") for first in (b"abcdefgh", b"ijklmnop")]
+    seconds = [0x7061747465726E73, 0x7061747465726E73 ^ mixed(begin, firsts[0]) ^ mixed(begin, firsts[1])]
+    pair = [
+        first.to_bytes(8, "little") + second.to_bytes(8, "little") + b"the last"
+        for first, second in zip(firsts, seconds, strict=True)
+    ]
+    merging = Tokenizer(np.empty((0, 2), np.int32), np.empty(0, np.int32)).own_encoder._merging(0)
+    raw, ends = np.frombuffer(b"".join([*pair * 5, bytes(16)]), np.uint8), np.arange(24, 241, 24)
+    table, out = KnownWords({}), np.zeros(244, np.uint32)
+    assert table.look_up(raw, 0, ends[:2], numbered=True).tolist() == [0, 1]
+    heads = table._slots[table._slots[:, known_words.TAIL] != 0, known_words.HEAD]
+    assert heads[0] == heads[1]
+    table = KnownWords({})
+    for _ in range(2):
+        assert table.write_words(raw, 0, ends, merging, True, out, 0) == (10, 240)
+        assert out[:240].tolist() == raw[:240].tolist()
 
 
 def test_a_word_that_cannot_be_encoded_is_named_after_others_were_added():

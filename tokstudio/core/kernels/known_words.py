@@ -118,7 +118,7 @@ def _find_keys(data: int, start: int, ends: int, count: int, mask: np.uint64, ke
         left = eight_keys(data, start, ends + 8 * done, mask, (_MULTIPLIER, _OTHER), keys + 8 * done, 8 * _TAILS_AT)
         while left:
             word = done + lowest_bit(left)
-            _write_key(data, int64_at(ends, word - 1) if word > done else start, int64_at(ends, word), mask, keys, word)
+            _write_key(data, int64_at(ends, word - 1) if word > 0 else start, int64_at(ends, word), mask, keys, word)
             left &= left - _ONE
         done += 8
         start = int64_at(ends, done - 1)
