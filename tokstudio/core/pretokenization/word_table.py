@@ -31,6 +31,13 @@ PADDING = 8
 IN_A_THREAD = 1 << 17  # words that a thread looks up at once
 
 
+def _free_slots(count: int, size: int) -> NDArray[np.uint64]:
+    # NumPy advises the system to use huge pages for `empty` from 4 MiB on, and not for `zeros`.
+    slots = np.empty((count, size), np.uint64)
+    slots[:] = 0
+    return slots
+
+
 class HashedWords:
     """Distinct words (bytes, none empty), numbered from 0 in the order of first occurrence. Not thread-safe.
 
@@ -44,7 +51,7 @@ class HashedWords:
     _fullest = 1, 2  # the most words for so many slots, as in the loops
 
     def __init__(self, words: int, slot_size: int) -> None:
-        self._slots = np.zeros((power_of_two(max(16, 2 * words)), slot_size), np.uint64)
+        self._slots = _free_slots(power_of_two(max(16, 2 * words)), slot_size)
         self._offsets = np.zeros(words + 1, np.int64)
         self._arena = np.zeros(8 * words + PADDING, np.uint8)
         self._used: int = 0
@@ -87,9 +94,7 @@ class HashedWords:
         """Grows the arrays that are full; a word of `length` must fit."""
         words, slots = self._fullest
         if slots * (self._used + 1) > words * len(self._slots):
-            # NumPy advises the system to use huge pages for `empty` from 4 MiB on, and not for `zeros`.
-            larger = np.empty((2 * len(self._slots), self._slots.shape[1]), np.uint64)
-            larger[:] = 0
+            larger = _free_slots(2 * len(self._slots), self._slots.shape[1])
             self._spread(larger)
             self._slots = larger
         if self._used + 2 > len(self._offsets):

@@ -127,13 +127,13 @@ class Encoder:
         With `joining`, `BREAK` stands after each piece without a special token. Only text that is not split is encoded
         in `threads`.
         """
+        ids: list[NDArray[np.uint32]] = []
+        start, total = int(pieces.starts[0]), int(pieces.stops[-1])
         # A cache of known words is used by one thread at a time.
         try:
             words = self._idle.pop()
         except IndexError:
-            words = KnownWords(self._whole_words)
-        ids: list[NDArray[np.uint32]] = []
-        start, total = int(pieces.starts[0]), int(pieces.stops[-1])
+            words = KnownWords(self._whole_words, total - start)
         if self._joining is not None:
             special_ids = np.where(special_ids < 0, np.int32(BREAK), special_ids)
         merging, adds = self._merging(self.limit), self._merges_words and self._joining is None

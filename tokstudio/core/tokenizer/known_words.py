@@ -20,19 +20,24 @@ MOST_KNOWN = (1 << 19) - (1 << 16)
 _MOST_BYTES = 1 << 26
 SPARE = 3  # the same as `kernels.known_words.FEW`, without loading the compiler
 _SLOT_SIZE = 4  # likewise
-_FIRST = 1 << 9  # words that fit at first
+_FIRST, _MOST_AT_FIRST = 1 << 9, 1 << 17  # words that fit at first
+_BYTES_A_WORD = 1 << 7  # of text for each distinct word, at most: English has one in 160 at 4 MB, many languages in 70
 
 
 class KnownWords(HashedWords):
-    """Words, and the tokens of the first `encoded` of them; `whole_words` are known from the beginning."""
+    """Words, and the tokens of the first `encoded` of them; `whole_words` are known from the beginning.
+
+    A text of so many bytes is expected: the table hardly grows if it has as many words as texts of some megabytes do.
+    """
 
     _fullest = 3, 5
 
-    def __init__(self, whole_words: Mapping[bytes, int]) -> None:
-        super().__init__(_FIRST, _SLOT_SIZE)
-        self._packed, self._packed_words = np.zeros(_FIRST, np.uint64), 0
+    def __init__(self, whole_words: Mapping[bytes, int], expected: int = 0) -> None:
+        words = min(max(_FIRST, expected // _BYTES_A_WORD), _MOST_AT_FIRST)
+        super().__init__(words, _SLOT_SIZE)
+        self._packed, self._packed_words = np.zeros(words, np.uint64), 0
         self._values = np.empty(0, np.int64)  # as long as a look-up needs
-        self._ids, self._id_offsets = np.empty(1 << 12, np.uint32), np.zeros(_FIRST + 1, np.int64)
+        self._ids, self._id_offsets = np.empty(8 * words, np.uint32), np.zeros(words + 1, np.int64)
         self._whole_words = whole_words
         self._enter_whole_words()
 
