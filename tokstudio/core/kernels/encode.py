@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.intrinsics import address_of, byte_at, int64_at
+from tokstudio.core.kernels.intrinsics import address_of, byte_at, int64_at, prefetch_at
 from tokstudio.core.kernels.tables import Int32, Int64
 
 # numpy's stubs cannot tell an element from an array where the index came out of an array itself.
@@ -71,6 +71,12 @@ def find_likely(pairs: int, mask: int, bits: int, bit_mask: int, left: int, righ
     if (byte_at(bits, place >> 3) >> (place & 7)) & 1 == 0:
         return _NONE
     return find(pairs, mask, left, right, limit)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def prefetch_pair(pairs: int, mask: int, left: int, right: int) -> None:
+    """Prefetches what `find` reads first; `find_likely` would ask for it only after it has the bit."""
+    prefetch_at(pairs + 16 * slot_of((np.int64(left) << 32) | right, mask))
 
 
 @njit(nogil=True, cache=True, inline="always")

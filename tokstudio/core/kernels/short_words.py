@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.encode import find_likely, slots_of
+from tokstudio.core.kernels.encode import find_likely, prefetch_pair, slots_of
 from tokstudio.core.kernels.intrinsics import (
     address_of,
     byte_at,
@@ -173,6 +173,8 @@ def _merge(of: WordMerges, n: int) -> None:
         set_int32(previous, after, place)
         set_int32(orders, gone, -1)
         left, right = int32_at(tokens, before), int32_at(tokens, after)
+        prefetch_pair(of.slots, of.mask, token, right)
+        prefetch_pair(of.slots, of.mask, left, token)
         value = find_likely(of.slots, of.mask, of.bits, of.bit_mask, token, right, _ANY_RANK)
         other = find_likely(of.slots, of.mask, of.bits, of.bit_mask, left, token, _ANY_RANK)
         set_int32(orders, place, (value >> 32) << _PLACE_BITS | place)
