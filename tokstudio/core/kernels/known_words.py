@@ -24,11 +24,13 @@ from tokstudio.core.kernels.intrinsics import (
     inner,
     int32_at,
     int64_at,
+    load_eight,
     lowest_bit,
     prefetch,
     prefetch_at,
     set_eight,
     set_int32,
+    store_eight,
 )
 from tokstudio.core.kernels.short_words import DONE, NEED_ROOM, SCRATCH, encode_short, merging_of
 from tokstudio.core.kernels.tables import Int32, Int64
@@ -128,6 +130,13 @@ def _find_keys(data: int, start: int, ends: int, count: int, mask: np.uint64, ke
         start = end
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _copy(data: Bytes, start: int, length: int, arena: Bytes, into: int) -> None:
+    """Copies a word, and up to seven bytes after it: both arrays have `PADDING`."""
+    for i in range(0, length, 8):
+        store_eight(arena, into + i, load_eight(data, start + i))
+
+
 @njit(nogil=True, cache=True)
 def find_tokens(
     data: Bytes,
@@ -187,8 +196,7 @@ def find_tokens(
                         or into + length + PADDING > arena.size
                     ):
                         return first + k, used
-                    for i in range(length):
-                        arena[into + i] = data[start + i]
+                    _copy(data, start, length, arena, into)
                     slots[slot, HEAD], slots[slot, TAIL], slots[slot, NUMBER] = head, tail, used
                     used += 1
                     offsets[used] = into + length
@@ -392,8 +400,7 @@ def write_words(
                 amount = encode_short(data_at + begin, merging, length, ids_at + 4 * to)
                 if amount < 0:
                     return DONE, first + k, used, total
-                for i in range(length):
-                    arena[into + i] = data[begin + i]
+                _copy(data, begin, length, arena, into)
                 slots[slot, HEAD], slots[slot, TAIL], slots[slot, NUMBER] = head, tail, used
                 packed[used] = _packed(ids, to, to + amount)
                 used += 1
