@@ -56,8 +56,7 @@ BEFORE_REST, AFTER_REST = "|(?:(?!", r")[\s\S])++"
 def without_newer(text: str) -> str:
     """A text without the characters that the installed `regex` puts into other classes than Unicode 16 does."""
     codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    kept = codes[~np.isin(codes, [*_newer().tolist(), *CHANGED])]
-    return kept.tobytes().decode("utf-32-le")
+    return codes[_usual()[codes]].tobytes().decode("utf-32-le")
 
 
 def covered(pattern: str) -> str | None:
@@ -307,6 +306,14 @@ def _newer() -> NDArray[np.intp]:
     for match in regex.finditer(r"\P{Cn}+", text):
         is_new[match.start() : match.end()] = True
     return codes[is_new]
+
+
+@lru_cache(maxsize=1)
+def _usual() -> NDArray[np.bool_]:
+    """Whether `regex` puts a code point into the class of Unicode 16."""
+    usual = np.ones(0x110000, np.bool_)
+    usual[_newer()] = usual[list(CHANGED)] = False
+    return usual
 
 
 def _translation(pattern: str) -> NDArray[np.uint32]:
