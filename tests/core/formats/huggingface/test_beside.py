@@ -429,23 +429,37 @@ def test_classes_are_those_of_transformers():
             assert splitting(file["pre_tokenizer"]) == ("bytes", known.splits, False)
 
 
-def types_of_models():
+# The library has the class of the first no more, and the second reads its own files by a function of its own.
+ODD_MODELS = ["gpt-sw3", "nougat"]
+
+
+def test_the_classes_of_models_are_those_in_the_tables_of_transformers():
+    """Of each type with a configuration of its own, and of those whose files name a wrong class, or have none."""
     pytest.importorskip("transformers")
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
-    from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
+    from transformers.models.auto.tokenization_auto import (
+        MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS,
+        TOKENIZER_MAPPING_NAMES,
+    )
 
-    named = (kind for kind, name in TOKENIZER_MAPPING_NAMES.items() if name is not None)
-    return ["encoder-decoder", "unknown", *sorted({*named, *list(CONFIG_MAPPING_NAMES)[::20]})]
+    whole = ("TokenizersBackend", "PythonBackend", "PreTrainedTokenizerFast", "MistralCommonBackend")
+    for kind in {*TOKENIZER_MAPPING_NAMES, *CONFIG_MAPPING_NAMES}.difference(ODD_MODELS):
+        usual = TOKENIZER_MAPPING_NAMES.get(kind)
+        theirs = usual if kind in CONFIG_MAPPING_NAMES else None
+        assert library_class(class_of(None, {"model_type": kind})) == library_class(theirs), kind
+        is_firm = kind in MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS or usual in whole
+        theirs = usual if is_firm else "LlamaTokenizer"
+        assert library_class(class_of("LlamaTokenizer", {"model_type": kind})) == library_class(theirs), kind
 
 
 @pytest.mark.parametrize("named", [None, "GPT2TokenizerFast", "PreTrainedTokenizerFast"])
 def test_the_class_of_a_model_is_that_of_transformers(tmp_path, from_folder, monkeypatch, named):
-    """For each type of model, with a class in the tokenizer's configuration, in the model's, or in neither."""
-    types = types_of_models()[:: 10 if named else 1]
+    """For some types of models, with a class in the tokenizer's configuration, in the model's, or in neither."""
+    from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
     from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
     monkeypatch.setattr(PreTrainedTokenizerBase, "from_pretrained", classmethod(lambda cls, *_, **__: cls.__name__))
-    for kind in types:
+    for kind in [*ODD_MODELS, "encoder-decoder", "unknown", "qwen2", *sorted(TOKENIZER_MAPPING_NAMES)[::20]]:
         model = {"model_type": kind}
         if kind == "encoder-decoder":
             model |= {"encoder": {"model_type": "qwen2"}, "decoder": {"model_type": "gpt2"}}
@@ -455,7 +469,6 @@ def test_the_class_of_a_model_is_that_of_transformers(tmp_path, from_folder, mon
             (tmp_path / CONFIG).write_text(json.dumps({"tokenizer_class": named} if named and not own else {}))
             theirs = from_folder(tmp_path)
             found = library_class(class_of(None if own else named, model))
-            # One class reads its own files by a function of its own, and is none that makes a tokenizer anew.
             assert found == (library_class(theirs) if isinstance(theirs, str) else None), (kind, own)
 
 
