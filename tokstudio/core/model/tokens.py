@@ -135,7 +135,14 @@ class TokenParts:
         self._base, self._merges, self._results = base, merges, results
 
     def __getitem__(self, token: int) -> bytes:
-        return self.prefix(token, None)
+        known = self._known
+        if (token_bytes := known.get(token)) is None:
+            left, right = known.get(int(self.left[token])), known.get(int(self.right[token]))
+            if left is None or right is None:
+                return self.prefix(token, None)
+            token_bytes = left + right
+            self._keep(token, token_bytes)
+        return token_bytes
 
     def prefix(self, token: int, limit: int | None) -> bytes:
         """The first `limit` bytes of a token (None: all), without making the rest."""
@@ -273,10 +280,11 @@ class Tokens(Sequence[bytes | None]):
     def __getitem__(self, index: int | slice) -> bytes | list[bytes | None] | None:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
+        size = len(self._in_use)
         if index < 0:
-            index += len(self)
-        if not 0 <= index < len(self):
-            raise IndexError(f"no token {index}: the vocabulary has ids up to {len(self) - 1}")
+            index += size
+        if not 0 <= index < size:
+            raise IndexError(f"no token {index}: the vocabulary has ids up to {size - 1}")
         return self._parts[index] if self._in_use[index] else None
 
     def __iter__(self) -> Iterator[bytes | None]:
