@@ -32,7 +32,11 @@ def all_to_utf8(texts: list[Text]) -> list[bytes]:
 
 def has_surrogates(text: str) -> bool:
     """Whether a string contains a surrogate, which no valid text does."""
-    return any("\ud800" <= character <= "\udfff" for character in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def bytes_of_character(first: int) -> int:
