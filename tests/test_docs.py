@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import linecache
 import re
 import shlex
 import shutil
@@ -75,6 +76,7 @@ def test_the_examples_in_docstrings_are_true(books, hub):
     hub.repositories["datasets/mine/animals"] = Repository({"train.parquet": parquet(["the cat", "a dog"])})
     names = {name: getattr(tokstudio, name) for name in tokstudio.__all__ if name != "__version__"}
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()
+    linecache.clearcache()  # a runner looks at the time of each file in it, for each example
     for name in names:
         if (module_name := getattr(names[name], "__module__", "")).startswith("tokstudio."):
             module = importlib.import_module(module_name)

@@ -43,11 +43,11 @@ def test_a_column_divides_and_what_is_dropped_is_said(write, trained):
 
 
 def test_a_division_into_many_sources_is_one_line_with_the_first_values(write, trained):
-    rows = "\n".join(json.dumps({"text": f"Tag {number}.", "lang": f"l{number}"}) for number in range(600))
+    rows = "\n".join(json.dumps({"text": f"Tag {number}.", "lang": f"l{number}"}) for number in range(60))
     write("a.jsonl", rows)
     write("b.jsonl", rows)
     said = trained(0, "a.jsonl b.jsonl --split-by lang --field text").err
-    told = "column text; 600 values of lang (l0, l1, l2, l3, l4 and 595 more)."
+    told = "column text; 60 values of lang (l0, l1, l2, l3, l4 and 55 more)."
     assert columns_in(said) == [f"a.jsonl: {told}", f"b.jsonl: {told}"]
 
 

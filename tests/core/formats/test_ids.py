@@ -50,7 +50,7 @@ def test_what_is_written_is_what_python_and_numpy_write_and_is_read_again(tmp_pa
 
 
 def test_many_ids_go_through_in_pieces(tmp_path):
-    ids = np.random.default_rng(1).integers(0, 70_000, 100_000).astype(np.uint32)
+    ids = np.random.default_rng(1).integers(0, 70_000, 40_000).astype(np.uint32)
     for name in ("ids.json", "ids.NPY"):
         path = written(tmp_path / name, ids)
         assert read(name, path.read_bytes()) == ids.tolist()

@@ -108,7 +108,7 @@ def owner(name: str, path: Path, tokenizer: Tokenizer) -> Owner:
 
 def texts(shared: Path) -> list[str]:
     files = sorted((shared / "corpora" / "parallel").glob("*.txt"))
-    return [torture_text(), MORE, *(file.read_text(encoding="utf-8")[2000:2400] for file in files)]
+    return [torture_text(), MORE, "\n".join(file.read_text(encoding="utf-8")[2000:2400] for file in files)]
 
 
 @pytest.mark.shared_data

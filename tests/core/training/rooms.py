@@ -20,9 +20,7 @@ from tokstudio.core.algorithms.common import progress_estimate
 TIGHT = {"pool_share": 1.0, "slack": 0, "pairs_at_first": 2}
 
 # A grid has 65,536 cells at least, and is not walked one by one.
-_budgets_and_grids = st.sampled_from(
-    [(1, 0), (2, 0), (7, 0), (50, 0), (40, 1 << 22), (1000, 1 << 22), (400_000, 1 << 22)]
-)
+_budgets_and_grids = st.sampled_from([(1, 0), (7, 0), (50, 0), (40, 1 << 22), (1000, 1 << 22), (400_000, 1 << 22)])
 _sizes = st.fixed_dictionaries(
     {
         "batch": st.sampled_from([1, 3, 4096]),

@@ -166,7 +166,7 @@ def test_picky_bpe_takes_many_times_the_merging_of_plain_bpe(tried, pattern, siz
 
 
 # Tracing memory makes each match slow, so none of these has very many.
-SENTENCES = "This sentence of some words stands here again and again." * 40_000
+SENTENCES = "This sentence of some words stands here again and again." * 30_000
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def test_a_pair_in_no_order_encodes_as_the_library(tmp_path):
 
 @pytest.mark.parametrize("name", ["huggingface", "tiktoken"])
 def test_they_are_written_at_any_playhead(tmp_path, name):
-    tokens, words = some_tokens(7), some_words(7)
+    tokens, words = some_tokens(7), some_words(7, count=100)
     tokenizer = load(write_ranks(tmp_path / "ranks", tokens))
     assert tokenizer.needed_merges is not None
     most = len(tokenizer.merges)

@@ -378,7 +378,7 @@ TEXTS = "tokenizer.ggml.tokens"
     ("content", "words_of_error"),
     [
         (opening("tokenizer.huggingface.json", 8, 2**28), "value of tokenizer.huggingface.json is no JSON obj"),
-        (opening("tokenizer.huggingface.json", 8, 2**28) + b'{"version": "', "this is not JSON (invalid contr"),
+        (opening("tokenizer.huggingface.json", 8, 2**26) + b'{"version": "', "this is not JSON (invalid contr"),
         (opening("tokenizer.huggingface.json", 8, 2**28 + 1) + b"{", "and at most 268,435,456 are read."),
         (opening("tokenizer.chat_template", 8, 2**28), "and at most 16,777,216 are read."),
         (opening("tokenizer.chat_template", 8, 2**24), "a long string is not text."),
