@@ -100,8 +100,8 @@ texts = st.text(st.characters(exclude_categories=["Cs"]))
 plain = st.one_of(st.booleans(), st.integers(-(1 << 63), (1 << 63) - 1), st.floats(allow_nan=False), texts)
 values = st.recursive(
     plain,
-    lambda inner: st.one_of(st.lists(inner, max_size=5), st.dictionaries(texts, inner, max_size=4)),
-    max_leaves=12,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
+    max_leaves=6,
 )
 
 
