@@ -127,6 +127,7 @@ def test_what_is_unusual_is_said(files, write, run):
         ("a b --dropout 0.1 --out x", "--dropout is for one text"),
         ("a --append-eos --end-token </s> --out x", "give either --append-eos or --end-token"),
         ("a --format arrow --out x", "invalid choice: 'arrow'"),
+        ("a --dask local --dask-wait -1 --out x", '"-1" is not a number of minutes, such as 30'),
     ],
 )
 def test_wrong_usage_is_told(run, words, message):

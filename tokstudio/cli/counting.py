@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from tokstudio.cli.cluster import absolute, cores_work, neighbours, open_client, waited_work
+from tokstudio.cli.cluster import MINUTES, Cluster, absolute, cores_work, neighbours, open_cluster, waited_work
 from tokstudio.cli.process.terminal import Console, put
 from tokstudio.cli.reading import (
     TextsToRead,
@@ -88,7 +88,12 @@ class CountedTable:
 
 @contextmanager
 def count_on_cluster(
-    counting: Counting, entries: Sequence[Entry], address: str, console: Console, least: int = 1
+    counting: Counting,
+    entries: Sequence[Entry],
+    address: str,
+    console: Console,
+    least: int = 1,
+    minutes: float = MINUTES,
 ) -> Iterator[tuple[CountedTable, tuple[Source, ...]]]:
     """Counts files with the workers of a cluster, which must see the same paths; the table is that of one pass.
 
@@ -102,26 +107,27 @@ def count_on_cluster(
         address: That of the scheduler, such as "tcp://10.0.0.1:8786"; "local" starts workers here, one per core.
         console: Shows the progress.
         least: Words that occur less often in all files are left out.
+        minutes: In which the workers must do something; 0: never.
 
     Yields:
         The table, which can be saved once, within the block; and the sources.
 
     Raises:
         ConfigError: Dask is not installed.
-        CorpusError: No scheduler answers, all workers died, or a file cannot be read.
+        CorpusError: No scheduler answers, all workers died, they do nothing, or a file cannot be read.
     """
-    with open_client(address) as client:
+    with open_cluster(address, minutes) as cluster:
         entries = list(map(absolute, entries))
-        cores = console.finish(cores_work(client, address))
+        cores = console.finish(cores_work(cluster))
         shards = list(neighbours(entries, list(map(stored_bytes, entries)), _TASKS_PER_CORE * cores))
-        tasks = _submit(client, counting, shards, least)
+        tasks = _submit(cluster.client, counting, shards, least)
         small = (*tasks.facts, *tasks.kept)
 
         def progress() -> Progress:
             return Progress("counting", sum(future.done() for future in small), len(small))
 
-        placed: _Placed = console.finish(waited_work(tasks.placed, progress, "counted"))
-        kept: list[_Kept] = [console.finish(waited_work(future, progress, "counted")) for future in tasks.kept]
+        placed: _Placed = console.finish(waited_work(cluster, tasks.placed, progress, "counted"))
+        kept: list[_Kept] = [console.finish(waited_work(cluster, future, progress, "counted")) for future in tasks.kept]
         read = size_text(sum(map(stored_bytes, entries)) - len(entries))
         console.say(
             f"Read {read} in {several(len(shards), 'task')}; the slowest took {placed.seconds:,.1f} s, "
@@ -131,15 +137,15 @@ def count_on_cluster(
         words, rare, uses = (sum(each) for each in zip(*((one.words, one.rare, one.uses) for one in kept), strict=True))
 
         def save_work(path: Path) -> Work[Path]:
-            return write_counted_blocks_work(facts, _blocks(tasks.ranges), path)
+            return write_counted_blocks_work(facts, _blocks(cluster, tasks.ranges), path)
 
         yield CountedTable(facts, words, rare, uses, save_work), placed.sources
 
 
-def _blocks(ranges: list[Future]) -> Iterator[RowBlock]:
+def _blocks(cluster: Cluster, ranges: list[Future]) -> Iterator[RowBlock]:
     """The rows of all ranges, one range after another; a block without rows while one is waited for."""
     while ranges:
-        work = waited_work(ranges[0], partial(Progress, "joining"), "counted")
+        work = waited_work(cluster, ranges[0], partial(Progress, "joining"), "counted")
         while True:
             try:
                 next(work)
@@ -342,7 +348,9 @@ def _counted(
     entries = console.finish(_entries_work(texts, folders, console))
     counting = Counting(settings, texts.reading, texts.encoding)
     if arguments.dask is not None:
-        table, sources = opened.enter_context(count_on_cluster(counting, entries, arguments.dask, console, least))
+        table, sources = opened.enter_context(
+            count_on_cluster(counting, entries, arguments.dask, console, least, arguments.dask_wait)
+        )
     else:
         part = console.finish(counting.count_work(entries))
         table, sources = _table(part.counts, least), part.sources

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokstudio.cli.cluster import absolute, cores_work, neighbours, open_client, waited_work
+from tokstudio.cli.cluster import absolute, cores_work, neighbours, open_cluster, waited_work
 from tokstudio.cli.process.terminal import Console, put
 from tokstudio.cli.reading import plain_reading_errors, take_folder, texts_of
 from tokstudio.cli.tokenizers import load_tokenizer_or_run
@@ -55,7 +55,9 @@ def encode_shards(arguments: argparse.Namespace, console: Console) -> None:
         texts.reading,
     )
 
-    encode = encode_units_work if arguments.dask is None else _OnCluster(arguments.dask, folder).encode_work
+    encode = encode_units_work
+    if arguments.dask is not None:
+        encode = _OnCluster(arguments.dask, arguments.dask_wait, folder).encode_work
     tell = partial(take_folder, [], console)
     try:
         with plain_reading_errors():
@@ -96,8 +98,8 @@ _IDS = 1 << 22
 class _OnCluster:
     """Encodes on a cluster; its workers see the files and the folder of the shards by the same paths."""
 
-    def __init__(self, address: str, folder: Path) -> None:
-        self._address, self._parts = address, folder.absolute() / _PARTS
+    def __init__(self, address: str, minutes: float, folder: Path) -> None:
+        self._address, self._minutes, self._parts = address, minutes, folder.absolute() / _PARTS
 
     def encode_work(
         self,
@@ -111,8 +113,8 @@ class _OnCluster:
         units = [replace(unit, entry=absolute(unit.entry)) for unit in units]
         if not units:
             return
-        with open_client(self._address) as client, _emptied(self._parts):
-            cores = yield from cores_work(client, self._address)
+        with open_cluster(self._address, self._minutes) as cluster, _emptied(self._parts):
+            client, cores = cluster.client, (yield from cores_work(cluster))
             total = sum(unit.weight for unit in units)
             most = max(_TASKS_PER_CORE * cores, total // _PART)
             parts = list(neighbours(units, [unit.weight for unit in units], most))
@@ -125,7 +127,9 @@ class _OnCluster:
                     futures.append(self._submit(client, parts[at], shared, passed, at))
                     at += 1
                 progress = Progress("encoding", done, total)
-                encoded, stem = yield from waited_work(futures.popleft(), lambda told=progress: told, "encoded")
+                encoded, stem = yield from waited_work(
+                    cluster, futures.popleft(), lambda told=progress: told, "encoded"
+                )
                 files += encoded
                 done += sum(unit.weight for unit in part)
                 for documents in _read_part(stem, settings.kind):

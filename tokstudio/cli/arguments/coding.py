@@ -71,7 +71,7 @@ _READING = (
     "documents", "encoding", "field", "delimiter", "as_text", "min_document_chars", "max_document_chars", "max_bytes",
     "deduplicate", "keep_truncated",
 )  # fmt: skip
-_SHARDS = ("append_eos", "end_token", "shard_tokens", "format", "dtype", "dask", "json", "sample_bytes")
+_SHARDS = ("append_eos", "end_token", "shard_tokens", "format", "dtype", "dask", "dask_wait", "json", "sample_bytes")
 _AMOUNT = re.compile(r"(\d[\d_]*)([kMG]?)")
 
 
@@ -101,6 +101,7 @@ def _add_shards(parser: argparse.ArgumentParser) -> None:
         help="encode on a Dask cluster whose workers see the same files and --out, a file at a time, such as "
         "tcp://10.0.0.1:8786; local starts a worker per core here (needs tokstudio[dask])",
     )
+    shared.add_dask_wait(add)
     add("--json", action="store_true", help="print the result as one JSON object")
 
 

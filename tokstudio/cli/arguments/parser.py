@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -148,6 +149,23 @@ def refuse_two_inputs(parser: argparse.ArgumentParser, files: Sequence[str]) -> 
 def add_quiet(parser: argparse.ArgumentParser) -> None:
     """Adds --quiet."""
     parser.add_argument("--quiet", "-q", action="store_true", help="print only errors")
+
+
+def add_dask_wait(add: Callable[..., object]) -> None:
+    """Adds --dask-wait."""
+    add(
+        "--dask-wait",
+        type=_minutes,
+        default=10,
+        metavar="MINUTES",
+        help="end where the cluster does nothing for so long, as without workers (default: 10; 0: wait without end)",
+    )
+
+
+def _minutes(text: str) -> float:
+    if not 0 <= (minutes := number(text)) < math.inf:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number of minutes, such as 30')
+    return int(minutes) if minutes == int(minutes) else minutes
 
 
 def whole(text: str) -> int:

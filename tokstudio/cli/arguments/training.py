@@ -394,6 +394,7 @@ def count(words: Sequence[str]) -> argparse.Namespace:
         help="count on a Dask cluster, such as tcp://10.0.0.1:8786, whose workers see the same files, or read them by "
         "their addresses; local starts a worker per core here (needs tokstudio[dask])",
     )
+    shared.add_dask_wait(add)
     add("--json", action="store_true", help="print the result as one JSON object")
     shared.add_quiet(parser)
     _add_leaving_out(add)
