@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import threading
 from functools import partial
+from importlib import import_module
 from types import SimpleNamespace
 
 import distributed.worker
 import pytest
 
 from tests.cli.clusters import cluster_here
-from tokstudio import CorpusError
+from tokstudio import CorpusError, __version__
 from tokstudio.cli import cluster
-from tokstudio.cli.cluster import Cluster, Signs, open_cluster, waited_work
+from tokstudio.cli.cluster import Cluster, Signs, cores_work, open_cluster, waited_work
 from tokstudio.core.base.progress import Progress, finish
 
 AT_ONCE = 1e-9  # minutes
@@ -129,6 +130,27 @@ def test_workers_that_cannot_fetch_a_result_do_not_let_a_command_wait_without_en
         assert finish(waited_work(Cluster(here.client, here.address, 0), one, partial(Progress, "counting"), "")) == "1"
         with pytest.raises(CorpusError, match="its workers wait for one that is gone, or for a result"):
             finish(waited_work(here, other, partial(Progress, "counting"), "counted"))
+
+
+class OfAnother:
+    """What other versions of TokStudio have not."""
+
+    def __reduce__(self):
+        return import_module, ("tokstudio.other",)
+
+
+def test_workers_with_another_version_are_one_sentence_before_any_work(monkeypatch):
+    with cluster_here(1) as workers, open_cluster(workers.scheduler_address) as here:
+        (worker,) = workers.scheduler.workers
+        said = f"--dask {here.address}: install TokStudio {__version__} everywhere, as here; the worker {worker} "
+        with pytest.raises(CorpusError, match=r"cannot load it: .*No module named 'tokstudio\.other'") as caught:
+            finish(cores_work(here, OfAnother()))
+        assert str(caught.value).startswith(said)
+        assert finish(cores_work(here, str)) == 1, "it stays"
+        monkeypatch.setattr(cluster, "_version", lambda task: "0.1")
+        with pytest.raises(CorpusError) as caught:
+            finish(cores_work(here, str))
+        assert str(caught.value) == f"{said}has 0.1"
 
 
 def test_work_that_the_scheduler_no_longer_has_is_one_sentence():

@@ -23,6 +23,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.folders import Entry
+from tokstudio.version import __version__
 
 if TYPE_CHECKING:
     from distributed import Client, Future, LocalCluster
@@ -36,6 +37,7 @@ LOOK = 10.0  # seconds between two looks at what the workers do
 MINUTES = 10  # in which a cluster must do something
 _SECONDS = 6  # to wait for an answer of a scheduler
 _UNTIL_WORKERS = 10  # seconds
+_MISSING = ("ModuleNotFoundError", "ImportError", "AttributeError")  # an error of a worker may have it in its text
 _TRIM = "MALLOC_TRIM_THRESHOLD_"
 
 
@@ -62,11 +64,11 @@ def neighbours(files: Sequence[T], sizes: Sequence[int], most: int) -> Iterator[
         yield [file for file, _ in group]
 
 
-def cores_work(cluster: Cluster) -> Work[int]:
+def cores_work(cluster: Cluster, task: Callable[..., object]) -> Work[int]:
     """The cores of all workers; waits for the first of them.
 
     Raises:
-        CorpusError: The scheduler does not answer, or there are no workers.
+        CorpusError: The scheduler does not answer, there are no workers, or one cannot load the task.
     """
     client, address = cluster.client, cluster.address
     for _ in range(round(_UNTIL_WORKERS / PATIENCE)):
@@ -75,10 +77,35 @@ def cores_work(cluster: Cluster) -> Work[int]:
         except TimeoutError:
             raise CorpusError(f"--dask {address}: the scheduler no longer answers.") from None
         if threads:
+            yield from _checked_work(cluster, task)
             return sum(threads.values())
         yield Progress("waiting for workers")
         time.sleep(PATIENCE)
     raise CorpusError(f"--dask {address}: the scheduler has no workers; start some.")
+
+
+def _checked_work(cluster: Cluster, task: Callable[..., object]) -> Work[None]:
+    """Asks all workers for their version of TokStudio: one that cannot load a task would end, without a word."""
+    ask = partial(cluster.client.run, _version, task, on_error="return")
+    try:
+        versions: dict[str, object] = yield from _answered_work(cluster, ask, lambda: Progress("asking the workers"))
+    except OSError:  # the scheduler is gone: that is met later, as what a worker died of
+        return
+    for worker, version in versions.items():
+        if any(name in repr(version) for name in _MISSING):
+            reason = f"cannot load it: {version}"
+        elif isinstance(version, str) and version != __version__:
+            reason = f"has {version}"
+        else:
+            continue
+        raise CorpusError(
+            f"--dask {cluster.address}: install TokStudio {__version__} everywhere, as here; "
+            f"the worker {worker} {reason}"
+        )
+
+
+def _version(_task: object) -> str:
+    return __version__
 
 
 def waited_work(cluster: Cluster, future: Future, progress: Callable[[], Progress], task: str) -> Work[Any]:

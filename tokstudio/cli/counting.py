@@ -114,11 +114,11 @@ def count_on_cluster(
 
     Raises:
         ConfigError: Dask is not installed.
-        CorpusError: No scheduler answers, all workers died, they do nothing, or a file cannot be read.
+        CorpusError: No scheduler answers, workers cannot load TokStudio, died or do nothing, or a file cannot be read.
     """
     with open_cluster(address, minutes) as cluster:
         entries = list(map(absolute, entries))
-        cores = console.finish(cores_work(cluster))
+        cores = console.finish(cores_work(cluster, _count))
         shards = list(neighbours(entries, list(map(stored_bytes, entries)), _TASKS_PER_CORE * cores))
         tasks = _submit(cluster.client, counting, shards, least)
         small = (*tasks.facts, *tasks.kept)

@@ -114,7 +114,7 @@ class _OnCluster:
         if not units:
             return
         with open_cluster(self._address, self._minutes) as cluster, _emptied(self._parts):
-            client, cores = cluster.client, (yield from cores_work(cluster))
+            client, cores = cluster.client, (yield from cores_work(cluster, _encode_part))
             total = sum(unit.weight for unit in units)
             most = max(_TASKS_PER_CORE * cores, total // _PART)
             parts = list(neighbours(units, [unit.weight for unit in units], most))
