@@ -12,11 +12,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.cli.clusters import cluster_here, kills_a_worker, worker_to_kill
 from tokstudio import Corpus, Reading, TrainingConfig, encode_dataset, load, save, train
 from tokstudio.cli import shards
 from tokstudio.core.shards import encoding
@@ -226,6 +229,25 @@ def test_the_order_in_which_workers_are_done_changes_nothing(whole, tmp_path, mo
     monkeypatch.setattr(shards, "encode_units_work", first_last)
     run(0, ENCODE, dask, "--out out")
     assert names.index("data.jsonl.gz") >= 2
+    assert tree(tmp_path / "out") == whole
+
+
+@kills_a_worker
+def test_what_the_only_worker_had_when_it_died_is_given_to_the_next(whole, tmp_path, monkeypatch, run):
+    wait, calls = shards.waited_work, []
+    with cluster_here(0) as workers, worker_to_kill(workers) as kill, ExitStack() as next_one:
+
+        def killing(*given):
+            calls.append(given)
+            if len(calls) == 2:
+                kill()
+                while workers.scheduler.workers:
+                    time.sleep(0.01)
+                next_one.enter_context(worker_to_kill(workers))
+            return (yield from wait(*given))
+
+        monkeypatch.setattr(shards, "waited_work", killing)
+        run(0, ENCODE, f"--dask {workers.scheduler_address} --out out")
     assert tree(tmp_path / "out") == whole
 
 

@@ -118,7 +118,8 @@ class _OnCluster:
             total = sum(unit.weight for unit in units)
             most = max(_TASKS_PER_CORE * cores, total // _PART)
             parts = list(neighbours(units, [unit.weight for unit in units], most))
-            shared: Any = client.scatter(settings, broadcast=True)
+            # A task, which is done again where its result is lost with a worker, and not scattered.
+            shared = client.submit(_given, settings, pure=False)
             futures, at, done = deque[Any](), 0, 0
             for number, part in enumerate(parts):
                 while at < min(len(parts), number + _AHEAD * cores):
@@ -150,6 +151,10 @@ def _emptied(folder: Path) -> Iterator[None]:
         yield
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _given(settings: EncodingSettings) -> EncodingSettings:
+    return settings
 
 
 def _encode_part(
