@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 
 class Dialogs:
-    """Opens the dialogs of a window.
-
-    Args:
-        save_plans: Writes the trainings of *Train Several* as an experiment.
-    """
+    """Opens the dialogs of a window; `save_plans` writes the trainings of *Train Several* as an experiment."""
 
     def __init__(
         self,
@@ -138,10 +134,7 @@ class Dialogs:
     def ask_name(
         self, work: Callable[[Path], Work[Any]], opened: Callable[[Any], None], name: Name | None = None
     ) -> None:
-        """Asks for a tokenizer's name and does the work with it; `opened` gets the result, unless cancelled.
-
-        The dialog has `name` filled in.
-        """
+        """Asks for a tokenizer's name, at first `name`, and does the work with it; `opened` gets the result."""
         from tokstudio.gui.dialogs.open_by_name.tokenizer import OpenByNameDialog
 
         dialog = OpenByNameDialog(work, self._session.jobs, self._theme, self._window, name=name)
@@ -149,10 +142,7 @@ class Dialogs:
         dialog.open()
 
     def ask_data_set(self, opened: Callable[[Any], None], address: Address | None = None) -> None:
-        """Asks for the address of a text; `opened` gets what was read, unless cancelled.
-
-        The dialog has `address` filled in.
-        """
+        """Asks for the address of a text, at first `address`; `opened` gets what was read, unless cancelled."""
         from tokstudio.gui.dialogs.open_by_name.data_set import OpenDataSetDialog
 
         dialog = OpenDataSetDialog(self._session.jobs, self._theme, self._window, address=address)

@@ -183,15 +183,7 @@ _HINT = "Click the left one of the two, or move with the arrow keys. Enter joins
 
 
 class YourTurnDialog(Dialog):
-    """A game on one of the texts.
-
-    Args:
-        session: Runs the job that writes the score.
-        theme: Colours and fonts.
-        preferences: The folder of the score.
-        choosers: Ask where to write it.
-        parent: The owner.
-    """
+    """A game on one of the texts."""
 
     def __init__(
         self,

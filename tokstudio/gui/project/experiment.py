@@ -58,14 +58,9 @@ class OpenedExperiment:
 
 
 class ExperimentFiles(QObject):
-    """Saves and opens experiments. Call every method from the GUI thread.
+    """Saves and opens experiments; `show_plans` shows several trainings, to be started together, with a remark.
 
-    Args:
-        session: Has the corpus and the settings.
-        preferences: Have the folder of dialogs, and the recent files.
-        choosers: Ask for files.
-        show_plans: Shows several trainings, to be started together, with a remark.
-        parent: The window.
+    Call every method from the GUI thread.
     """
 
     def __init__(

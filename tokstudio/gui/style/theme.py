@@ -101,7 +101,6 @@ class Theme(QObject):
 
     Args:
         mode: "system" follows the desktop's colour scheme, "light" and "dark" stay.
-        parent: The owner.
     """
 
     changing = Signal()  # every widget has the old style sheet

@@ -75,16 +75,7 @@ def tool_button(
     clicked: _Act | None = None,
     menu: QMenu | None = None,
 ) -> QToolButton:
-    """A button with a drawing, a text or both, which does something or opens a menu.
-
-    Args:
-        tip: What it does.
-        drawing: Its icon.
-        text: The text beside the icon.
-        name: Its accessible name, if not the tip.
-        clicked: What it does.
-        menu: What it opens.
-    """
+    """A button with a drawing, a text or both, which does something or opens a menu; `name` is for a screen reader."""
     button = named(QToolButton(), name or tip, tip)
     button.setText(text)
     if drawing is not None:

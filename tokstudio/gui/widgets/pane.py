@@ -133,11 +133,7 @@ class HeaderTabs(QTabBar):
 
 
 class Dialog(QDialog):
-    """A window over its parent, which it blocks if it is `modal`; it is deleted when it is closed.
-
-    Attributes:
-        note: Says at the bottom what is going on, or what is wrong.
-    """
+    """A window over its parent, which it blocks if it is `modal`; it is deleted when it is closed."""
 
     def __init__(self, title: str, parent: QWidget | None, *, modal: bool = True) -> None:
         super().__init__(parent)
@@ -145,7 +141,7 @@ class Dialog(QDialog):
         if modal:
             self.setWindowModality(Qt.WindowModality.WindowModal)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.note = paragraph_label("muted")
+        self.note = paragraph_label("muted")  # says at the bottom what is going on, or what is wrong
 
     def fill(self, theme: Theme, size: QSize, *parts: Item) -> None:
         """Lays out the parts from top to bottom, and gives the dialog the size that was designed for the usual text."""
@@ -171,10 +167,8 @@ class _Job(Protocol):
 class WorkDialog(Dialog):
     """A dialog that does work and stays open: a bar shows how far it is, and Cancel ends it before the dialog.
 
-    A subclass makes the `_job`, whose ends call `_settle`, and lays out the bar and the button.
-
-    Args:
-        tick: Milliseconds between two looks at the progress.
+    A subclass makes the `_job`, whose ends call `_settle`, and lays out the bar and the button. A `tick` is the
+    milliseconds between two looks at the progress.
     """
 
     _job: _Job

@@ -35,8 +35,6 @@ class CheckDialog(WorkDialog):
     Args:
         model: The rows of the table.
         table: The name of the table, and the widths of all columns but the last one, designed for the usual text.
-        save_tip: What *Save Table…* does, where the name does not say it.
-        copy_tip: Likewise.
     """
 
     saved_as = ("checked.csv", "CSV (*.csv)")  # the name to begin with, and the kinds of files

@@ -33,11 +33,7 @@ INDENT = 26  # the left edge of the text of the check box
 
 
 class ModelPart(QWidget):
-    """The choice of a model, of which a copy gets the tokenizer instead of a file of its own.
-
-    Attributes:
-        model: The chosen one; None for none.
-    """
+    """The choice of a `model`, or None, of which a copy gets the tokenizer instead of a file of its own."""
 
     asked = Signal()  # the user wants to choose a model
     changed = Signal()  # another model, or none

@@ -56,8 +56,7 @@ _MOST = 1_000_000  # MB
 class OpenDataSetDialog(OpenDialog):
     """Asks for a name or an address, shows what is there, and stays open until it is read or the user leaves.
 
-    Args:
-        address: What the field for the name shows at first.
+    The field for the name shows `address` at first.
     """
 
     _reading = "Reading the text…"

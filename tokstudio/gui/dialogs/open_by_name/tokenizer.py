@@ -65,8 +65,7 @@ _SIZE = QSize(600, 540)
 class OpenByNameDialog(OpenDialog):
     """Asks for a name, does `work` with it, and stays open until that succeeds or the user leaves.
 
-    Args:
-        name: What the fields show at first.
+    The fields show `name` at first.
     """
 
     def __init__(

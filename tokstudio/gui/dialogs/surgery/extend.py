@@ -40,11 +40,7 @@ _LINES = 4
 
 
 class ReservedField(TicksField):
-    """Reserved special tokens with check boxes; none is chosen at first.
-
-    Args:
-        tokens: The reserved tokens with their ids, by id.
-    """
+    """Reserved special tokens, given with their ids, by id, with check boxes; none is chosen at first."""
 
     def __init__(self, tokens: Sequence[tuple[str, int]], theme: Theme) -> None:
         super().__init__("Fill &reserved ids", _HELP, theme)

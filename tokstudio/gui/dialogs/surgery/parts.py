@@ -116,11 +116,7 @@ class EffectView(QWidget):
 class SurgeryDialog(Dialog):
     """Fields at the left, their effect at the right, and below what prevents the change.
 
-    Subclasses give the fields to `build`, and define `effect_work` and `result_work`.
-
-    Args:
-        title: The title of the window.
-        verb: What the main button says.
+    Subclasses give the fields to `build`, and define `effect_work` and `result_work`; the main button says a `verb`.
     """
 
     made = Signal(object)  # the changed tokenizer, a `ChangedTokenizer`

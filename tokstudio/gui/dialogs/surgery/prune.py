@@ -37,13 +37,7 @@ _FEW = 1  # uses
 
 
 class WayField(Field):
-    """A way to choose what goes, with its number or list.
-
-    Args:
-        text: What it is.
-        tip: What it does.
-        control: Its number or list; None where there is nothing to set.
-    """
+    """A way to choose what goes; its `control` is a number or list, None where there is nothing to set."""
 
     def __init__(self, text: str, tip: str, control: QWidget | None) -> None:
         self.button = QRadioButton(text)
@@ -59,9 +53,7 @@ class WayField(Field):
 class PruneDialog(SurgeryDialog):
     """Removes tokens down to a size, below a use, of a script, or those that are selected.
 
-    Args:
-        tokens: The selected tokens, by id.
-        these: Whether they are chosen at first.
+    The selected `tokens`, by id, are chosen at first with `these`.
     """
 
     def __init__(

@@ -112,10 +112,6 @@ class TrainSeveralDialog(Dialog):
     """A table of settings.
 
     Args:
-        training: Has the settings of Configure.
-        queue: Trains the rows.
-        theme: The looks.
-        parent: The window.
         plans: The first rows; those of Configure alone if there are none.
         remark: What else there is to say about them.
         then: Called with the runs when all have ended.

@@ -76,11 +76,7 @@ class Marker:
 
 
 def markers(hues: Sequence[int | None]) -> tuple[Marker, ...]:
-    """A marker for each tokenizer, in the colour of its curve; where no shape of a colour is left, its number is on it.
-
-    Args:
-        hues: The numbers of their colours; None for simple tokenizers, which are grey.
-    """
+    """A marker for each tokenizer, in the colour of its curve, grey without one; its number where no shape is left."""
     marks: list[Marker] = []
     for number, hue in enumerate(hues):
         colour = GREY if hue is None else hue % COLOURS

@@ -250,13 +250,9 @@ def smallest_page(theme: Theme) -> QSize:
 
 
 class TokensPage(QWidget):
-    """One page: what is written `above`, `view` and `figures` below. Subclasses process it and show the result.
+    """One page: what is written `above`, `view` and `figures` below. Subclasses process it and show the result."""
 
-    Attributes:
-        in_background: Whether even a short text is processed in a job, because a process is asked.
-    """
-
-    in_background = False
+    in_background = False  # whether even a short text is processed in a job, because a process is asked
 
     #: The state of the text, "" (no message), "busy", "good" or "bad", with its message.
     state_changed = Signal(str, str)

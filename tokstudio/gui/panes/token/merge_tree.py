@@ -322,11 +322,7 @@ _ROWS_ALONE = 6
 
 
 class MergesPage(Fitting, QWidget):
-    """The tree of one token, and the tokens that are built from it.
-
-    Args:
-        theme: Fonts and colours.
-    """
+    """The tree of one token, and the tokens that are built from it."""
 
     #: A token was clicked (id).
     chosen = Signal(int)
