@@ -3,14 +3,14 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from PySide6.QtCore import QSignalBlocker
+from PySide6.QtCore import QSignalBlocker, QSize
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtWidgets import QComboBox, QTextEdit, QWidget
 
 from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.progress import Work
@@ -21,8 +21,11 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.figures import ReadOnlyTable, TableModel
+from tokstudio.gui.widgets.fields import label_for
+from tokstudio.gui.widgets.figures import FigureModel, ReadOnlyTable
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
+from tokstudio.gui.widgets.labels import named
+from tokstudio.gui.widgets.layouts import STRETCH, Item, row
 from tokstudio.gui.widgets.menus import push_button
 from tokstudio.gui.widgets.pane import WorkDialog
 
@@ -30,33 +33,30 @@ from tokstudio.gui.widgets.pane import WorkDialog
 class CheckDialog(WorkDialog):
     """A table of what was found, a job that fills it, and buttons that check, copy and save.
 
-    A subclass begins the job, says how far it is and what follows when it ends; files can be dropped on it.
-
-    Args:
-        model: The rows of the table.
-        table: The name of the table, and the widths of all columns but the last one, designed for the usual text.
+    A subclass lays out, begins the job, says how far it is and what follows when it ends; files can be dropped on it.
     """
 
+    titled = ""
+    rows: ClassVar[type[FigureModel]]  # of the table
+    model: Any  # one of these
+    tabled: tuple[str, Sequence[int]]  # the name of the table, and the usual widths of all columns but the last one
     saved_as = ("checked.csv", "CSV (*.csv)")  # the name to begin with, and the kinds of files
 
     def __init__(
         self,
-        title: str,
         session: Session,
         theme: Theme,
         preferences: Preferences,
         choosers: Choosers,
-        model: TableModel,
-        table: tuple[str, Sequence[int]],
-        parent: QWidget | None,
+        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(title, session.jobs.pauses.dialogs, parent, modal=False)
-        self._session, self._preferences, self._choosers = session, preferences, choosers
+        super().__init__(self.titled, session.jobs.pauses.dialogs, parent, modal=False)
+        self._session, self._preferences, self._choosers, self._theme = session, preferences, choosers, theme
         self._job = LatestJob(session.jobs, self, self._finish, self._fail, quiet=True)
         self.setAcceptDrops(True)
-        name, widths = table
-        self.table = ReadOnlyTable(name)
-        self.table.setModel(model)
+        name, widths = self.tabled
+        self.table, self.model = ReadOnlyTable(name), self.rows(theme, self)
+        self.table.setModel(self.model)
         self.table.horizontalHeader().setStretchLastSection(True)
         self.table.horizontalHeader().setHighlightSections(False)
         for number, width in enumerate(widths):
@@ -67,8 +67,13 @@ class CheckDialog(WorkDialog):
         self.check_button = push_button("&Check", self._check, is_main=True)
         session.corpus.sources_changed.connect(self._refresh)
         self.finished.connect(self._job.cancel)
+        self._build()
 
     # ---- what a subclass does
+
+    def _build(self) -> None:
+        """Makes the fields, and fills the dialog."""
+        raise NotImplementedError
 
     def take(self, paths: Sequence[Path]) -> None:
         """Takes files and folders that were dropped."""
@@ -159,6 +164,69 @@ class TokenizerBox(QComboBox):
             kept = [at for at in range(self.count()) if self.itemData(at) is wanted]
             self.setCurrentIndex(kept[0] if kept else self.count() - 1)
         return self.currentData() is not chosen
+
+
+class TokenizerCheckDialog(CheckDialog):
+    """Checks a tokenizer of the window; all about the selected row stands below the table."""
+
+    about = ""  # what stands there, for a screen reader
+    usual_size: QSize
+
+    def _build(self) -> None:
+        self._path: Path | None = None  # of a tokenizer that is not in the window
+        self._checked = ""  # the name of the tokenizer of the rows
+        self.tokenizer = TokenizerBox(self._session)
+        fields = self._fields()
+        self.tokenizer.currentIndexChanged.connect(self._forget)
+        self.details = named(QTextEdit(readOnly=True), self.about)
+        self.details.setTabChangesFocus(True)
+        fields = row(label_for("&Tokenizer", self.tokenizer), (self.tokenizer, 3), *fields, spacing=8)
+        buttons = row(self.copy_button, self.save_button, STRETCH, self.close_button, self.check_button, spacing=8)
+        self.fill(
+            self._theme, self.usual_size, fields, (self.table, 3), (self.details, 2), self.note, self.bar, buttons
+        )
+        self._session.runs.changed.connect(self._list_runs)
+        self._theme.changed.connect(self._show_details)
+        self._list_runs()
+        self._forget()
+
+    def _fields(self) -> Sequence[Item]:
+        """Makes the fields beside the tokenizer."""
+        raise NotImplementedError
+
+    def _work(self) -> Callable[[], Work[Any]]:
+        """The work with what is chosen."""
+        raise NotImplementedError
+
+    def _told(self, result: Any) -> tuple[str, str]:  # noqa: ANN401  of its own work
+        """What is said of the result, and in which role."""
+        raise NotImplementedError
+
+    def _list_runs(self) -> None:
+        if self.tokenizer.list_again(self._path):
+            self._forget()
+        else:
+            self._refresh()
+
+    def _forget(self) -> None:
+        """Shows no rows: those of another tokenizer would mislead."""
+        self.model.show()
+        self._refresh()
+        self._show_details()
+
+    def _check(self) -> None:
+        if self.check_button.isEnabled():
+            self._checked = self.tokenizer.currentText()
+            work = self._work()
+            self._forget()
+            self._begin(work)
+
+    def _finish(self, result: Any) -> None:  # noqa: ANN401  of its own work
+        self.model.show(result)
+        said, role = self._told(result)
+        self._settle(f"{self._checked}: {said}", role)
+        self.table.selectRow(0)
+        self.table.setFocus()
 
 
 def _write_work(path: Path, text: str) -> Work[Path]:

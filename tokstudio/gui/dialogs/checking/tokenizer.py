@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSignalBlocker, QSize
-from PySide6.QtWidgets import QComboBox, QTextEdit, QWidget
+from PySide6.QtWidgets import QComboBox
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable
@@ -18,20 +18,15 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.lint.findings import LEVELS, LintFinding, has_error, summary, to_csv, to_json
 from tokstudio.core.lint.lint import lint_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.dialogs.checking.base import CheckDialog, TokenizerBox
-from tokstudio.gui.session.preferences import Preferences
-from tokstudio.gui.session.session import Session
+from tokstudio.gui.dialogs.checking.base import TokenizerCheckDialog
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.token_label import token_label
 from tokstudio.gui.widgets.fields import label_for
 from tokstudio.gui.widgets.figures import FigureModel
-from tokstudio.gui.widgets.file_dialogs import Choosers
-from tokstudio.gui.widgets.labels import named
-from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.layouts import Item
 from tokstudio.gui.widgets.menus import push_button
 
-_SIZE = QSize(820, 580)
 _LEVEL_WIDTH = 90
 _FILES = "Tokenizers (*.json *.model *.tiktoken *.txt *.bpe *.gguf);;All files (*)"
 _HARD, _CORPUS = "A hard text", "The corpus"
@@ -53,7 +48,7 @@ class FindingsModel(FigureModel):
         super().__init__(theme, parent)
         self.findings: list[LintFinding] = []
 
-    def show(self, findings: Sequence[LintFinding]) -> None:
+    def show(self, findings: Sequence[LintFinding] = ()) -> None:
         """Shows findings."""
         with self.reset():
             self.findings = list(findings)
@@ -74,40 +69,16 @@ class FindingsModel(FigureModel):
         return colours[self.findings[row].level] if column == 0 else None
 
 
-class CheckTokenizerDialog(CheckDialog):
+class CheckTokenizerDialog(TokenizerCheckDialog):
     """The tokenizer and the text, a list of what was found, and all about the selected finding."""
 
+    titled, usual_size = "Check Tokenizer", QSize(820, 580)
+    rows, tabled = FindingsModel, ("Findings", (_LEVEL_WIDTH,))
+    about = "The selected finding: example and advice"
     saved_as = ("findings.csv", "CSV (*.csv);;JSON (*.json)")
+    model: FindingsModel
 
-    def __init__(
-        self,
-        session: Session,
-        theme: Theme,
-        preferences: Preferences,
-        choosers: Choosers,
-        parent: QWidget | None = None,
-    ) -> None:
-        self.model = FindingsModel(theme)
-        table = "Findings", (_LEVEL_WIDTH,)
-        super().__init__("Check Tokenizer", session, theme, preferences, choosers, self.model, table, parent)
-        self.model.setParent(self)
-        self._theme = theme
-        self._path: Path | None = None
-        self._checked = ""
-        self._make_fields()
-        self.details = named(QTextEdit(readOnly=True), "The selected finding: example and advice")
-        self.details.setTabChangesFocus(True)
-        fields = row(label_for("&Tokenizer", self.tokenizer), (self.tokenizer, 3), self.file_button,
-                     self.folder_button, label_for("Te&xt", self.text), (self.text, 2), spacing=8)  # fmt: skip
-        buttons = row(self.copy_button, self.save_button, STRETCH, self.close_button, self.check_button, spacing=8)
-        self.fill(theme, _SIZE, fields, (self.table, 3), (self.details, 2), self.note, self.bar, buttons)
-        session.runs.changed.connect(self._list_runs)
-        theme.changed.connect(self._show_details)
-        self._list_runs()
-        self._forget()
-
-    def _make_fields(self) -> None:
-        self.tokenizer = TokenizerBox(self._session)
+    def _fields(self) -> Sequence[Item]:
         self.file_button = push_button("&File…", self._choose_file, "Check a file, such as tokenizer.json")
         self.folder_button = push_button("F&older…", self._choose_folder, "Check a folder with all its files")
         self.text = QComboBox()
@@ -118,16 +89,8 @@ class CheckTokenizerDialog(CheckDialog):
             "The text on which splitting, decoding and unknown characters are tried: a hard one in many scripts, or "
             "the corpus of the window"
         )
-        self.tokenizer.currentIndexChanged.connect(self._forget)
         self.text.currentIndexChanged.connect(self._refresh)
-
-    # ---- what is checked
-
-    def _list_runs(self) -> None:
-        if self.tokenizer.list_again(self._path):
-            self._forget()
-        else:
-            self._refresh()
+        return self.file_button, self.folder_button, label_for("Te&xt", self.text), (self.text, 2)
 
     def choose(self, path: Path) -> None:
         """Takes a file or a folder."""
@@ -153,31 +116,15 @@ class CheckTokenizerDialog(CheckDialog):
         for path in paths[:1]:
             self.choose(path)
 
-    def _forget(self) -> None:
-        """Shows no findings: those of another tokenizer would mislead."""
-        self.model.show([])
-        self._refresh()
-        self._show_details()
-
-    # ---- checking
-
-    def _check(self) -> None:
-        if not self.check_button.isEnabled():
-            return
-        chosen = self.tokenizer.currentData()
-        self._checked = self.tokenizer.currentText()
+    def _work(self) -> Callable[[], Work[list[LintFinding]]]:
         sources = self._session.corpus.remaining if self.text.currentText() == _CORPUS else ()
-        self._forget()
-        self._begin(_work_of(chosen, self._checked, sources))
+        return _work_of(self.tokenizer.currentData(), self._checked, sources)
 
     def _doing(self, progress: Progress) -> str:
         return f"Looking at {progress.phase}…" if progress.total else "Reading the tokenizer…"
 
-    def _finish(self, result: list[LintFinding]) -> None:
-        self.model.show(result)
-        self._settle(f"{self._checked}: {summary(result)}.", "error" if has_error(result) else "muted")
-        self.table.selectRow(0)
-        self.table.setFocus()
+    def _told(self, result: list[LintFinding]) -> tuple[str, str]:
+        return f"{summary(result)}.", "error" if has_error(result) else "muted"
 
     def _refresh(self) -> None:
         obstacle = None

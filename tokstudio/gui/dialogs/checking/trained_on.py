@@ -7,34 +7,29 @@ import csv
 import html
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QColor, QPainter
-from PySide6.QtWidgets import QComboBox, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTextEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from tokstudio.core.analysis.infer_mixture.inference import InferredMixture, infer_mixture_work
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import capitalized, percent_text, printable, several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.dialogs.checking.base import CheckDialog, TokenizerBox
-from tokstudio.gui.session.preferences import Preferences
-from tokstudio.gui.session.session import Session
+from tokstudio.gui.dialogs.checking.base import TokenizerCheckDialog
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.token_label import token_label
 from tokstudio.gui.widgets.fields import label_for
 from tokstudio.gui.widgets.figures import FigureModel
-from tokstudio.gui.widgets.file_dialogs import Choosers
-from tokstudio.gui.widgets.labels import guarded_painter, named
-from tokstudio.gui.widgets.layouts import STRETCH, row
+from tokstudio.gui.widgets.labels import guarded_painter
+from tokstudio.gui.widgets.layouts import Item
 from tokstudio.gui.widgets.menus import push_button
 
-_SIZE = QSize(760, 560)
-_WIDTHS = 200, 80, 130
 _NAME, _SHARE, _INTERVAL, _BAR = range(4)
 _TEXTS = "Texts (*.txt *.jsonl *.json *.csv *.parquet *.gz *.zst *.xz);;All files (*)"
 _CORPUS = "The texts of the corpus"
@@ -58,10 +53,9 @@ class SharesModel(FigureModel):
     )
     numbers = (_SHARE, _INTERVAL)
     untitled = "Bar"
-
     found: InferredMixture | None = None
 
-    def show(self, found: InferredMixture | None) -> None:
+    def show(self, found: InferredMixture | None = None) -> None:
         """Shows shares, or none."""
         with self.reset():
             self.found = found
@@ -110,59 +104,34 @@ class _Bars(QStyledItemDelegate):
             painter.fillRect(line, QColor(palette.text))
 
 
-class TrainedOnDialog(CheckDialog):
+class TrainedOnDialog(TokenizerCheckDialog):
     """The tokenizer and the candidates, their shares, and what is to be known of them."""
 
+    titled, usual_size = "What Was It Trained On?", QSize(760, 560)
+    rows, tabled = SharesModel, ("Shares of the candidates", (200, 80, 130))
+    about = "What is to be known of the shares"
     saved_as = ("shares.csv", "CSV (*.csv);;JSON (*.json)")
+    model: SharesModel
 
-    def __init__(
-        self,
-        session: Session,
-        theme: Theme,
-        preferences: Preferences,
-        choosers: Choosers,
-        parent: QWidget | None = None,
-    ) -> None:
-        self.model = SharesModel(theme)
-        table = "Shares of the candidates", _WIDTHS
-        super().__init__("What Was It Trained On?", session, theme, preferences, choosers, self.model, table, parent)
-        self.model.setParent(self)
-        self._theme = theme
+    def _build(self) -> None:
         self._files: tuple[Path, ...] = ()
         self._tokenizer: Tokenizer | None = None  # of the result
-        self._said = ""
-        self._make_fields()
-        self.table.setItemDelegate(_Bars(self.model, theme, self.table))
+        self.table.setItemDelegate(_Bars(self.model, self._theme, self.table))
         self.table.horizontalHeader().setSectionResizeMode(_BAR, QHeaderView.ResizeMode.Stretch)
-        self.details = named(QTextEdit(readOnly=True), "What is to be known of the shares")
-        self.details.setTabChangesFocus(True)
         self.check_button.setText("&Find")
-        fields = row(label_for("&Tokenizer", self.tokenizer), (self.tokenizer, 3),
-                     label_for("C&andidates", self.candidates), (self.candidates, 2), self.file_button,
-                     spacing=8)  # fmt: skip
-        buttons = row(self.copy_button, self.save_button, STRETCH, self.close_button, self.check_button, spacing=8)
-        self.fill(theme, _SIZE, fields, (self.table, 3), (self.details, 2), self.note, self.bar, buttons)
-        session.runs.changed.connect(self._list_runs)
-        theme.changed.connect(self._show_details)
-        self._list_runs()
+        super()._build()
         self._list_candidates()
+        self.candidates.currentIndexChanged.connect(self._forget)
 
-    def _make_fields(self) -> None:
-        self.tokenizer, self.candidates = TokenizerBox(self._session), QComboBox()
+    def _fields(self) -> Sequence[Item]:
+        self.candidates = QComboBox()
         self.candidates.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.candidates.setMinimumContentsLength(14)
-        for field in (self.tokenizer, self.candidates):
-            field.currentIndexChanged.connect(self._forget)
         self.candidates.setToolTip("About 1 MB of each language or kind of text that it may have learned")
         self.file_button = push_button("F&iles…", self._choose_files, "Choose two or more texts as candidates")
+        return label_for("C&andidates", self.candidates), (self.candidates, 2), self.file_button
 
     # ---- what is compared
-
-    def _list_runs(self) -> None:
-        if self.tokenizer.list_again():
-            self._forget()
-        else:
-            self._refresh()
 
     def _list_candidates(self) -> None:
         with QSignalBlocker(self.candidates):
@@ -186,32 +155,16 @@ class TrainedOnDialog(CheckDialog):
             self._preferences.folder = paths[0].parent
             self.take(paths)
 
-    def _forget(self) -> None:
-        """Shows no shares: those of others would mislead."""
-        self.model.show(None)
-        self._refresh()
-        self._show_details()
-
-    # ---- finding
-
-    def _check(self) -> None:
-        if not self.check_button.isEnabled():
-            return
+    def _work(self) -> Callable[[], Work[InferredMixture]]:
         run: StudioRun = self.tokenizer.currentData()
         self._tokenizer = run.tokenizer
-        self._said = self.tokenizer.currentText()
-        files: tuple[Path, ...] = self.candidates.currentData() or ()
-        self._forget()
-        self._begin(partial(_infer_work, run.tokenizer, files, self._session.corpus.current))
+        return partial(_infer_work, run.tokenizer, self.candidates.currentData() or (), self._session.corpus.current)
 
     def _doing(self, progress: Progress) -> str:
         return f"{capitalized(progress.phase or 'reading')}{progress.detail}…"
 
-    def _finish(self, result: InferredMixture) -> None:
-        self.model.show(result)
-        self._settle(f"{self._said}: {result.told}")
-        self.table.selectRow(0)
-        self.table.setFocus()
+    def _told(self, result: InferredMixture) -> tuple[str, str]:
+        return result.told, "muted"
 
     def _refresh(self) -> None:
         obstacle = None

@@ -103,7 +103,6 @@ def _exercise_work(folder: Path, corpus: Callable[[], Work[Corpus]], settings: C
 
 
 _SIZE = QSize(820, 680)
-_WIDTHS = (180, 80, 130)
 _MERGE_FILES = "Merges (*.txt *.csv *.tsv *.json *.jsonl *.bpe *.model *.pkl *.pickle);;All files (*)"
 _EMPTY = (
     "Add the files of students, or drop them here. They may be merges.txt, CSV with a heading, JSON, repr of Python's "
@@ -114,31 +113,22 @@ _EMPTY = (
 class CheckTrainingDialog(CheckDialog):
     """Submissions, the text and the settings; a table of what was found; and the sentences for the selected one."""
 
-    def __init__(
-        self,
-        session: Session,
-        theme: Theme,
-        preferences: Preferences,
-        choosers: Choosers,
-        parent: QWidget | None = None,
-    ) -> None:
-        self.model = OutcomesModel(theme)
-        super().__init__(
-            "Check a Training", session, theme, preferences, choosers, self.model, ("Results", _WIDTHS), parent
-        )
-        self.model.setParent(self)
+    titled, rows, tabled = "Check a Training", OutcomesModel, ("Results", (180, 80, 130))
+    model: OutcomesModel
+
+    def _build(self) -> None:
         self._given: list[Path] = []
         self._checking: Checking | None = None
-        self.form = ExerciseForm(theme, session.corpus, preferences, choosers)
+        self.form = ExerciseForm(self._theme, self._session.corpus, self._preferences, self._choosers)
         self._show_configured()
-        if not session.corpus.sources:
+        if not self._session.corpus.sources:
             self.form.choose_own_text()
         self._make_details()
         self._make_buttons()
         adding = (self.add_button, self.folder_button, self.clear_button, STRETCH, self.configure_button)
         buttons = (self.copy_button, self.save_button, STRETCH, self.close_button, self.check_button)
         results = ((self.table, 3), (self.details, 2), self.note, self.bar)
-        self.fill(theme, _SIZE, row(*adding, spacing=8), self.form, *results, row(*buttons, spacing=8))
+        self.fill(self._theme, _SIZE, row(*adding, spacing=8), self.form, *results, row(*buttons, spacing=8))
         self.form.text.currentIndexChanged.connect(self._refresh)
         self._refresh()
 
