@@ -24,7 +24,7 @@ from tokstudio.core.exploration.exploration import Exploration
 from tokstudio.core.text.languages import SCRIPTS
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.explore.page import ExplorePage, ListRows, ListTable, widest_number
-from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable, table_work
+from tokstudio.gui.session.measuring.exploring import WrittenTable, table_work
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.filters import FilterEdit
@@ -281,11 +281,8 @@ class DocumentsPage(ExplorePage):
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
-        self._listing = Inquiry(session.jobs, self)
-        self._listing.changed.connect(self._take_rows)
-        self._of_tokens, self._uses = Inquiry(session.jobs, self), Inquiry(session.jobs, self)
-        for each in (self._of_tokens, self._uses):
-            each.changed.connect(self.update_state)
+        self._of_tokens, self._uses = self.inquire(self.update_state), self.inquire(self.update_state)
+        self._listing = self.inquire(self._take_rows)
         self._documents: Documents | None = None  # with all that is known so far
         self._by, self._descending = _ORDER, True
         self._filter, self._wrong_filter = DocumentFilter(), ""
@@ -345,40 +342,12 @@ class DocumentsPage(ExplorePage):
 
     def forget(self) -> None:
         super().forget()
-        for each in (self._of_tokens, self._uses, self._listing):
-            each.forget()
         self._documents = None
         self.rows.show(None)
 
     @property
-    def busy(self) -> bool:
-        return any(each.busy for each in self._asked)
-
-    @property
-    def progress(self) -> Progress:
-        return next((each.progress for each in self._asked if each.busy), Progress(""))
-
-    @property
     def trouble(self) -> str:
-        return next((each.problem for each in self._asked if each.problem), "") or self._wrong_filter
-
-    def cancel_work(self) -> None:
-        for each in self._asked:
-            each.cancel()
-
-    def try_again(self) -> None:
-        for each in self._asked:
-            if each.problem:
-                each.again()
-
-    def leave(self) -> None:
-        for each in self._asked:
-            each.leave()
-        super().leave()
-
-    @property
-    def _asked(self) -> tuple[Inquiry, ...]:
-        return self.asked, self._of_tokens, self._uses, self._listing
+        return super().trouble or self._wrong_filter
 
     # ---- what is listed
 

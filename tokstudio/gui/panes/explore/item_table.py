@@ -16,7 +16,7 @@ from tokstudio.core.analysis.token_index import Texts, order_of_texts_work
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.gui.panes.explore.page import ExplorePage, ListRows, ListTable, widest_number
-from tokstudio.gui.session.measuring.exploring import Inquiry, WrittenTable, table_work
+from tokstudio.gui.session.measuring.exploring import WrittenTable, table_work
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.filters import FilterEdit
@@ -191,8 +191,7 @@ class ItemPage(ExplorePage):
 
     def __init__(self, session: Session, theme: Theme, filter_name: str, table_name: str) -> None:
         super().__init__(session, theme)
-        self.listing = Inquiry(session.jobs, self)
-        self.listing.changed.connect(self.take_rows)
+        self.listing = self.inquire(self.take_rows)
         self.order = "", True  # the key of the column that sorts the rows, and whether descending
         self.filter = FilterEdit(theme, filter_name, FILTER_HINT)
         typed = QTimer(self, singleShot=True, interval=session.jobs.pauses.filtered)
@@ -224,24 +223,11 @@ class ItemPage(ExplorePage):
 
     def forget(self) -> None:
         super().forget()
-        self.listing.forget()
         self.rows.show(None, self.rows.rows)
 
     @property
-    def busy(self) -> bool:
-        return self.asked.busy or self.listing.busy
-
-    @property
-    def progress(self) -> Progress:
-        return self.asked.progress if self.asked.busy else self.listing.progress
-
-    @property
     def trouble(self) -> str:
-        return self.asked.problem or self.listing.problem or FilterQuery(self.filter.text()).error
-
-    def leave(self) -> None:
-        self.listing.leave()
-        super().leave()
+        return super().trouble or FilterQuery(self.filter.text()).error
 
     def show_items(self, items: ItemList, rows: NDArray[np.int64]) -> None:
         """Lists some of the items, and marks the column that they are sorted by."""

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -161,8 +161,8 @@ class ExplorePage(QWidget):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
         self.session, self.exploring, self.theme = session, session.exploring, theme
-        self.asked = Inquiry(session.jobs, self)
-        self.asked.changed.connect(self.update_state)
+        self._inquiries: list[Inquiry] = []
+        self.asked = self.inquire(self.update_state)
         self.head, self.content = QWidget(), QWidget()
         self.empty = EmptyState(self.will_show)
         self.empty.setMinimumWidth(1)
@@ -175,6 +175,13 @@ class ExplorePage(QWidget):
         column(self.head, (self.stack, 1), self.note, self.work, spacing=6, parent=self)
 
     # ---- for subclasses
+
+    def inquire(self, shown: Callable[[], object]) -> Inquiry:
+        """Makes one more thing that the page asks with; `shown` follows its answers."""
+        made = Inquiry(self.session.jobs, self)
+        made.changed.connect(shown)
+        self._inquiries.append(made)
+        return made
 
     @property
     def table(self) -> WrittenTable | None:
@@ -191,7 +198,8 @@ class ExplorePage(QWidget):
 
     def forget(self) -> None:
         """Forgets the exploration: there is another, or none."""
-        self.asked.forget()
+        for each in self._inquiries:
+            each.forget()
 
     def take_keyboard(self) -> None:
         """Takes the focus where there is something to type."""
@@ -205,29 +213,33 @@ class ExplorePage(QWidget):
     @property
     def busy(self) -> bool:
         """Whether something is still to come."""
-        return self.asked.busy
+        return any(each.busy for each in self._inquiries)
 
     @property
     def progress(self) -> Progress:
         """The progress of the work."""
-        return self.asked.progress
+        return next((each.progress for each in self._inquiries if each.busy), Progress(""))
 
     @property
     def trouble(self) -> str:
         """Why there is no answer; "" if there is one, or one is to come."""
-        return self.asked.problem
+        return next((each.problem for each in self._inquiries if each.problem), "")
 
     def cancel_work(self) -> None:
         """Cancels the work."""
-        self.asked.cancel()
+        for each in self._inquiries:
+            each.cancel()
 
     def try_again(self) -> None:
         """Asks again what has no answer."""
-        self.asked.again()
+        for each in self._inquiries:
+            if each.problem:
+                each.again()
 
     def leave(self) -> None:
         """Ends the work while the page is not seen."""
-        self.asked.leave()
+        for each in self._inquiries:
+            each.leave()
         self.work.rest()
 
     # ---- for the pane

@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QCheckBox, QHeaderView, QSizePolicy, QStyledItemDelegate, QStyleOptionViewItem
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import columns_of, percent_text, several
 from tokstudio.core.corpus.source import Source
@@ -304,9 +304,8 @@ class SearchPage(ExplorePage):
         super().__init__(session, theme)
         self._hits: HitSearch | None = None
         self._question: tuple[object, Question] | None = None
-        self._ordered, self._tokens = Inquiry(session.jobs, self), Inquiry(session.jobs, self)
-        for each in (self._ordered, self._tokens):
-            each.changed.connect(self.update_state)
+        self._ordered, self._tokens = self.inquire(self.update_state), Inquiry(session.jobs, self)
+        self._tokens.changed.connect(self.update_state)
         self.kind = named(ChoiceBox(_KINDS), "What to search for")
         self.kind.currentIndexChanged.connect(self._choose_kind)
         self.field = SearchEdit(theme, "find", "Search the corpus", "Search the corpus", "")
@@ -370,8 +369,7 @@ class SearchPage(ExplorePage):
 
     def forget(self) -> None:
         self._question = self._hits = None
-        for each in (self._ordered, self._tokens):
-            each.forget()
+        self._tokens.forget()
         super().forget()
         self.rows.clear()
         self.source_rows.show((), None, None)
@@ -379,21 +377,12 @@ class SearchPage(ExplorePage):
     def leave(self) -> None:
         if self.asked.busy:
             self._question = None
-        for each in (self._ordered, self._tokens):
-            each.leave()
+        self._tokens.leave()
         super().leave()
 
     @property
-    def busy(self) -> bool:
-        return self.asked.busy or self._ordered.busy
-
-    @property
-    def progress(self) -> Progress:
-        return self.asked.progress if self.asked.busy else self._ordered.progress
-
-    def cancel_work(self) -> None:
-        for each in (self.asked, self._ordered):
-            each.cancel()
+    def trouble(self) -> str:
+        return self.asked.problem  # hits without an order are in that of the corpus
 
     def show_answer(self) -> None:
         exploration, found = self.exploring.exploration, self._hits.found if self._hits is not None else None
