@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape, unescape
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from PySide6.QtCore import (
     QAbstractTableModel,
@@ -295,6 +295,9 @@ def rest_below_rows(view: QAbstractItemView, height: int) -> QMargins | None:
     return margins
 
 
+_Lines: TypeAlias = Callable[[], Sequence[str]]
+
+
 class ReadOnlyTable(RowTable):
     """A table without grid and row headings, whose rows can be selected. Tab leaves it.
 
@@ -303,7 +306,7 @@ class ReadOnlyTable(RowTable):
     """
 
     def __init__(
-        self, name: str, about: Callable[[], Sequence[str]] | None = None, named: Sequence[int] = (0,)
+        self, name: str, model: TableModel | None = None, about: _Lines | None = None, named: Sequence[int] = (0,)
     ) -> None:
         super().__init__()
         self.setShowGrid(False)
@@ -318,6 +321,8 @@ class ReadOnlyTable(RowTable):
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         # Headings are aligned with the texts of the cells.
         self.horizontalHeader().setProperty("wide", True)
+        if model is not None:
+            self.setModel(model)
 
     def event(self, event: QEvent) -> bool:
         """Handles Copy itself while it has the focus, where it says what it is of."""

@@ -55,8 +55,8 @@ class CheckDialog(WorkDialog):
         self._job = LatestJob(session.jobs, self, self._finish, self._fail, quiet=True)
         self.setAcceptDrops(True)
         name, widths = self.tabled
-        self.table, self.model = ReadOnlyTable(name), self.rows(theme, self)
-        self.table.setModel(self.model)
+        self.model = self.rows(theme, self)
+        self.table = ReadOnlyTable(name, self.model)
         self.table.horizontalHeader().setStretchLastSection(True)
         self.table.horizontalHeader().setHighlightSections(False)
         for number, width in enumerate(widths):

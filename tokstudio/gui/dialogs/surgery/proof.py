@@ -140,8 +140,7 @@ class ProofDialog(Dialog):
 
     def _make_lines(self, theme: Theme) -> None:
         self.model = ChangedLinesModel(self._tokenizer, theme, self)
-        self.table = ReadOnlyTable("Lines with other tokens")
-        self.table.setModel(self.model)
+        self.table = ReadOnlyTable("Lines with other tokens", self.model)
         header = self.table.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)

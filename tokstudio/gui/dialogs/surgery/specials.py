@@ -183,8 +183,7 @@ class SpecialsDialog(SurgeryDialog):
         self._show_role()
 
     def _make_table(self, theme: Theme) -> None:
-        self.table = ReadOnlyTable("Special tokens")
-        self.table.setModel(self.model)
+        self.table = ReadOnlyTable("Special tokens", self.model)
         trigger = QAbstractItemView.EditTrigger
         self.table.setEditTriggers(trigger.DoubleClicked | trigger.EditKeyPressed | trigger.AnyKeyPressed)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

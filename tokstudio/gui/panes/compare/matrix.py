@@ -329,9 +329,8 @@ class Matrix(Fitting, QWidget):
         self._theme = theme
         self.model = MatrixModel(theme, self)
         self.summary_model = MatrixModel(theme, self, summaries=True)
-        self.table, self.summary = (ReadOnlyTable(name, self._about) for name in ("Figures of the texts", "Summaries"))
-        self.table.setModel(self.model)
-        self.summary.setModel(self.summary_model)
+        self.table = ReadOnlyTable("Figures of the texts", self.model, self._about)
+        self.summary = ReadOnlyTable("Summaries", self.summary_model, self._about)
         for table in (self.table, self.summary):
             table.setItemDelegate(_Value(theme, table))
             table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectItems)

@@ -296,8 +296,7 @@ class VocabulariesView(QWidget):
         theme.follow(self._apply_style)
 
     def _make_table(self) -> ReadOnlyTable:
-        table = ReadOnlyTable("Compared tokens")
-        table.setModel(self.rows)
+        table = ReadOnlyTable("Compared tokens", self.rows)
         header = table.horizontalHeader()
         header.setSortIndicator(USES, Qt.SortOrder.DescendingOrder)
         header.setSortIndicatorShown(True)

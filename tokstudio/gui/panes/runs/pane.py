@@ -138,7 +138,7 @@ class RunTable(Fitting, ReadOnlyTable):
     columnsChosen = Signal(str)  # the user has shown or hidden columns: `choices_text`
 
     def __init__(self, model: RunsModel, theme: Theme) -> None:
-        super().__init__("Tokenizers", model.about, (NAME, VOCABULARY, RATIO))
+        super().__init__("Tokenizers", about=model.about, named=(NAME, VOCABULARY, RATIO))
         self._theme = theme
         self._seldom = {ALGORITHM: False, HELD_OUT: False}  # columns for what few runs have, and whether one has it
         self._choices: dict[int, bool] = {}

@@ -86,8 +86,7 @@ class AmountsPage(QWidget):
         caption = "% of the tokens of all text, by the bytes of a part"
         self.plot.set_labels("bytes of text", "% of the tokens of all text", caption)
         self.model = AmountsModel(theme, self)
-        self.table = ReadOnlyTable("Parts of the text", self._about)
-        self.table.setModel(self.model)
+        self.table = ReadOnlyTable("Parts of the text", self.model, self._about)
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.empty, self._answered = EmptyState(_EMPTY), QWidget()
         column(self.answer, self.stale, (self.plot, 3), (self.table, 2), spacing=4, parent=self._answered)

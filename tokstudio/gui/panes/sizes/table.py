@@ -163,9 +163,8 @@ class ChoosingTable(ReadOnlyTable):
     chosen = Signal(int)  # a row was clicked, or Enter was pressed on it
 
     def __init__(self, name: str, model: TableModel, theme: Theme, about: Callable[[], Sequence[str]]) -> None:
-        super().__init__(name, about)
+        super().__init__(name, model, about)
         self._theme = theme
-        self.setModel(model)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         header = self.horizontalHeader()
         header.setHighlightSections(False)

@@ -157,7 +157,7 @@ class OriginTable(Fitting, ReadOnlyTable):
     """The table; the names take the room that the figures leave, of which the first and the last yield."""
 
     def __init__(self, model: OriginRows, theme: Theme) -> None:
-        super().__init__("Uses by source and document", self._about_text)
+        super().__init__("Uses by source and document", about=self._about_text)
         self._theme = theme
         self.about = ""
         self.setModel(model)
