@@ -21,7 +21,7 @@ from tokstudio.core.corpus.rules import RULES
 from tokstudio.core.corpus.source import Source, document_numbers, document_shards, entries, entry_name
 from tokstudio.core.corpus.statistics import Statistics, statistics_work
 from tokstudio.gui.session.common import source_jobs
-from tokstudio.gui.session.common.jobs import Cancelled, Job, Jobs
+from tokstudio.gui.session.common.jobs import Job, Jobs, LatestJob
 from tokstudio.gui.session.common.source_jobs import ChangedSources, KeptSources, Read, Replaced, Unread
 from tokstudio.gui.state.problems import Problem, is_missing, problem_of, read_together
 from tokstudio.gui.state.training_plans import KeptCounts
@@ -65,7 +65,7 @@ class CorpusState(QObject):
         self.left_out = LeavingOut()  # what is left out, or is to be once `is_leaving_out` is false
         self.leaving_problem = ""  # why the last wish to leave something out was not carried out; "" if it was
         self._reduced: Corpus | None = None  # the sources without it; None where nothing is left out, or not yet
-        self._leaving: Job | None = None
+        self._leaving = LatestJob(jobs, self, self._take_reduced, self._not_left_out)
         self._wish = LeavingOut()  # what that job leaves out
         # Of these sources: the last two, so that Undo gives the same sources, which runs were trained on.
         self._reductions: dict[LeavingOut, Corpus] = {}
@@ -89,7 +89,7 @@ class CorpusState(QObject):
     @property
     def is_leaving_out(self) -> bool:
         """Whether documents and lines are being left out; until then, `current` still has them."""
-        return self._leaving is not None
+        return self._leaving.busy
 
     @property
     def weights(self) -> tuple[int, ...]:
@@ -108,11 +108,7 @@ class CorpusState(QObject):
     ) -> None:
         """Reads files and folders in the background and adds the readable ones; `readings` says how some are read."""
         work = partial(source_jobs.read_all, paths, encoding, self._documents, readings)
-        self._jobs.start(work, self._add_read, self._reading_failed)
-
-    def add_read(self, read: Read) -> None:
-        """Adds sources that a dialog has read."""
-        self._add_read(read)
+        self._jobs.start(work, self.add_read, self._reading_failed)
 
     def read_as_bytes(self, path: Path) -> None:
         """Reads a file without decoding it: again if it is in the corpus, else as a new source."""
@@ -125,13 +121,13 @@ class CorpusState(QObject):
     def open_counts(self, paths: list[Path]) -> None:
         """Reads files of word counts in the background and adds them to the corpus."""
         documents = self._documents
-        self._jobs.start(lambda: source_jobs.read_counts(paths, documents), self._add_read, self._reading_failed)
+        self._jobs.start(lambda: source_jobs.read_counts(paths, documents), self.add_read, self._reading_failed)
 
     def add_text(self, text: str, name: str = "Pasted text") -> None:
         """Adds a text to the corpus."""
         documents = self._documents
         if len(text) > _LONG_TEXT:
-            self._jobs.start(lambda: source_jobs.read_text(text, name, documents), self._add_read)
+            self._jobs.start(lambda: source_jobs.read_text(text, name, documents), self.add_read)
         else:
             self._add((finish(Source.from_texts([text], name).split_work(documents)),))
 
@@ -158,7 +154,7 @@ class CorpusState(QObject):
         `reduced` has the sources without it, if that is known. While a text is missing, nothing can be left out.
         """
         self.settle_weights()
-        self._end_leaving()
+        self._leaving.cancel()
         before, self.sources = self.sources, sources
         self.left_out = carried(self.left_out, before, sources, replaced or {}) if left_out is None else left_out
         self._reduced, self._reductions, self.leaving_problem = None, {}, ""
@@ -180,7 +176,7 @@ class CorpusState(QObject):
         """
         if self.is_leaving_out and what == self._wish:
             return
-        self._end_leaving()
+        self._leaving.cancel()
         self.leaving_problem = ""
         if what == self.left_out and bool(what) == (self._reduced is not None):
             self.left_out_changed.emit()
@@ -320,7 +316,8 @@ class CorpusState(QObject):
             self._splitting = None
             self.sources_changed.emit()
 
-    def _add_read(self, read: Read) -> None:
+    def add_read(self, read: Read) -> None:
+        """Adds sources that were read, and tells of what could not be read."""
         if read.sources:
             paths = {source.path for source in self.sources if source.path is not None}
             again = [source.name for source in read.sources if source.path in paths]
@@ -428,20 +425,11 @@ class CorpusState(QObject):
 
     def _begin_leaving(self, what: LeavingOut) -> None:
         self._wish, whole = what, Corpus(self.sources)
-        self._leaving = self._jobs.start(partial(_without_work, whole, what), self._take_reduced, self._not_left_out)
-        self._leaving.cancelled.connect(self._leaving_cancelled)
-
-    def _end_leaving(self) -> None:
-        """Ends the job, and what it was to do."""
-        if self._leaving is not None:
-            job, self._leaving = self._leaving, None
-            job.cancel()
+        self._leaving.run(partial(_without_work, whole, what))
 
     def _take_reduced(self, reduced: Corpus) -> None:
-        if self.sender() is self._leaving:
-            self._leaving = None
-            self.remember_wholes(zip(reduced.sources, self.sources, strict=True))
-            self._take(self._wish, reduced)
+        self.remember_wholes(zip(reduced.sources, self.sources, strict=True))
+        self._take(self._wish, reduced)
 
     def _take(self, what: LeavingOut, reduced: Corpus | None) -> None:
         self.left_out, self._reduced = what, reduced
@@ -454,9 +442,6 @@ class CorpusState(QObject):
 
     def _not_left_out(self, error: Exception) -> None:
         """Says why something is not left out; where other sources made it impossible, nothing is left out any more."""
-        if self.sender() is not self._leaving:
-            return
-        self._leaving = None
         self._refuse(problem_of(error).text)
 
     def _refuse(self, text: str) -> None:
@@ -468,10 +453,6 @@ class CorpusState(QObject):
         self.left_out_changed.emit()
         if others:
             self._renew()
-
-    def _leaving_cancelled(self) -> None:
-        if self.sender() is self._leaving:
-            self._not_left_out(Cancelled("Cancelled."))
 
     def _renew(self) -> None:
         """Counts the text that remains, and tells that it is another."""

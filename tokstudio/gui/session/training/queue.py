@@ -13,7 +13,7 @@ from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.sampling import numbered_sample_work
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.session.common.corpus import CorpusState
-from tokstudio.gui.session.common.jobs import Job, Jobs
+from tokstudio.gui.session.common.jobs import Cancelled, Jobs, LatestJob
 from tokstudio.gui.session.training.control import TrainingControl
 from tokstudio.gui.state.problems import Problem, problem_of
 from tokstudio.gui.state.run import StudioRun
@@ -44,7 +44,7 @@ class TrainingQueue(QObject):
         self._whole = Corpus(())
         # The last one with the numbers of its sources in the corpus, and of how many percent it is.
         self._sample: tuple[int, Corpus, list[int]] | None = None
-        self._sampling: Job | None = None
+        self._sampling = LatestJob(jobs, self, self._take, self._fail)
         self.what = ""
         self._name = ""  # of the run in training, if the queue started it; else ""
         self._failures: list[str] = []
@@ -85,9 +85,7 @@ class TrainingQueue(QObject):
     def cancel(self) -> None:
         """Drops the trainings that have not begun; the one in progress goes on."""
         self._waiting.clear()
-        if self._sampling is not None:
-            job, self._sampling = self._sampling, None
-            job.cancel()
+        self._sampling.cancel()
         if self.total and not self._name:
             self._finish()
         elif self.total:
@@ -115,7 +113,7 @@ class TrainingQueue(QObject):
 
     def _next(self) -> None:
         """Starts the next training, or first takes its sample."""
-        if not self.total or self._training.busy or self._sampling is not None:
+        if not self.total or self._training.busy or self._sampling.busy:
             return
         if not self._waiting:
             self._finish()
@@ -124,8 +122,7 @@ class TrainingQueue(QObject):
         corpus = self._corpus_of(plan)
         if corpus is None:
             size = self._whole.bytes * plan.percent // 100
-            self._sampling = self._jobs.start(partial(numbered_sample_work, self._whole, size), self._take, self._fail)
-            self._sampling.cancelled.connect(self._cancelled)
+            self._sampling.run(partial(numbered_sample_work, self._whole, size))
             return
         self._waiting.popleft()
         self.number += 1
@@ -158,25 +155,18 @@ class TrainingQueue(QObject):
         return sample.weighted([weights[number] for number in numbers])
 
     def _take(self, numbered: tuple[Corpus, list[int]]) -> None:
-        if self.sender() is self._sampling:
-            self._sampling = None
-            self._sample = self._waiting[0][0].percent, *numbered
-            self._next()
+        self._sample = self._waiting[0][0].percent, *numbered
+        self._next()
 
     def _fail(self, error: Exception) -> None:
-        """Drops the training whose sample could not be taken."""
-        if self.sender() is self._sampling:
-            self._sampling = None
-            plan, name = self._waiting.popleft()
-            self.number += 1
-            self._failures.append(f"{name or f'{plan.percent} % sample'}: {problem_of(error).text}")
-            self._next()
-
-    def _cancelled(self) -> None:
-        """The user cancelled the sample in the status bar."""
-        if self.sender() is self._sampling:
-            self._sampling = None
+        """Drops the training whose sample could not be taken, or all that wait where the user cancelled it."""
+        if isinstance(error, Cancelled):
             self.cancel()
+            return
+        plan, name = self._waiting.popleft()
+        self.number += 1
+        self._failures.append(f"{name or f'{plan.percent} % sample'}: {problem_of(error).text}")
+        self._next()
 
     def _finish(self) -> None:
         trained = self.number - len(self._failures)
