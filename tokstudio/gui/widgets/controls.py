@@ -47,7 +47,18 @@ class Choice:
     meaning: str  # one sentence that explains it
 
 
-class ChoiceBox(QComboBox):
+class WheelWithFocus:
+    """A control that the mouse wheel changes only with the focus; stands before the class of Qt among the bases."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Leaves the wheel to what is around the control."""
+        if self.hasFocus():  # pyright: ignore[reportAttributeAccessIssue]
+            super().wheelEvent(event)  # pyright: ignore[reportAttributeAccessIssue]
+        else:
+            event.ignore()
+
+
+class ChoiceBox(WheelWithFocus, QComboBox):
     """Lists names with their meanings; the closed box shows only the name."""
 
     picked = Signal()  # a choice was made in the list or confirmed with Enter; arrow keys alone do not emit it
@@ -133,20 +144,16 @@ class ChoiceBox(QComboBox):
         self._browsing = False
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Ignores the mouse wheel without the focus."""
-        if self.hasFocus():
-            self._browsing = True
-            super().wheelEvent(event)
-            self._browsing = False
-        else:
-            event.ignore()
+        self._browsing = True
+        super().wheelEvent(event)
+        self._browsing = False
 
     def _activated(self) -> None:
         if not self._browsing:
             self.picked.emit()
 
 
-class Number(QSpinBox):
+class Number(WheelWithFocus, QSpinBox):
     """A number that can be typed with and without separators, in a field that is `width` pixels wide."""
 
     def __init__(self, theme: Theme, most: int = LARGEST, suffix: str = "", width: int = _FIELD) -> None:
@@ -163,15 +170,8 @@ class Number(QSpinBox):
     def _apply_style(self) -> None:
         _apply_style(self, self.lineEdit(), self._theme, self._width)
 
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Ignores the mouse wheel without the focus."""
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()
 
-
-class Decimal(QDoubleSpinBox):
+class Decimal(WheelWithFocus, QDoubleSpinBox):
     """A number from 0 on with up to three decimals, after a point or a comma; a typed comma becomes a point."""
 
     def __init__(self, theme: Theme, most: float, suffix: str = "") -> None:
@@ -198,13 +198,6 @@ class Decimal(QDoubleSpinBox):
 
     def _apply_style(self) -> None:
         _apply_style(self, self.lineEdit(), self._theme)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Ignores the mouse wheel without the focus."""
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()
 
 
 class Percent(Decimal):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QHideEvent, QShowEvent, QWheelEvent
+from PySide6.QtGui import QAction, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QWidget
 
 from tokstudio.core.base.progress import Work
@@ -32,7 +32,7 @@ from tokstudio.gui.state.training_plans import (
     with_weight,
 )
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.controls import Decimal, JumpSlider
+from tokstudio.gui.widgets.controls import Decimal, JumpSlider, WheelWithFocus
 from tokstudio.gui.widgets.fields import SpinField
 from tokstudio.gui.widgets.labels import Caption, paragraph_label, plain_label, set_word
 from tokstudio.gui.widgets.layouts import STRETCH, column, row
@@ -110,14 +110,8 @@ def nearest_step(weight: int) -> int:
     return after - 1 - _STEPS
 
 
-class _Slider(JumpSlider):
-    """A slider for a weight; the mouse wheel works only with the focus."""
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()
+class _Slider(WheelWithFocus, JumpSlider):
+    """A slider for a weight."""
 
 
 class WeightRow(QWidget):

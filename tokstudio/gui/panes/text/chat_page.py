@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QShowEvent, QWheelEvent
+from PySide6.QtGui import QAction, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QSizePolicy, QVBoxLayout, QWidget
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer
@@ -30,7 +30,7 @@ from tokstudio.gui.session.measuring.compared import ComparedColumn
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
-from tokstudio.gui.widgets.controls import ChoiceBox
+from tokstudio.gui.widgets.controls import ChoiceBox, WheelWithFocus
 from tokstudio.gui.widgets.figures import FigureName
 from tokstudio.gui.widgets.labels import named, paragraph_label, plain_label
 from tokstudio.gui.widgets.layouts import STRETCH, Fitting, TallBody, column, row, set_tab_order
@@ -56,7 +56,7 @@ _FIGURES = (
 # --- The messages to edit ---------------------------------------------------------------------------------------------
 
 
-class _RoleBox(QComboBox):
+class _RoleBox(WheelWithFocus, QComboBox):
     """A role to choose or to write."""
 
     def __init__(self, role: str) -> None:
@@ -67,13 +67,6 @@ class _RoleBox(QComboBox):
             self.setCurrentIndex(_ROLES.index(role))
         else:
             self.setEditText(role)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Ignores the mouse wheel without the focus: it scrolls the messages."""
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()
 
 
 class _MessageRow(QWidget):
