@@ -248,15 +248,12 @@ class Commands(QObject):
         self.offer_settings(before, "The sample trains with the default settings.")
         return self._session.training.current is not None
 
-    def offer_settings(self, before: Settings, message: str, holds: Callable[[], bool] = lambda: True) -> None:
-        """Offers to restore earlier settings, if they were others; `told` says why they are not there.
-
-        The offer ends when the settings change, or when `holds` is False.
-        """
+    def offer_settings(self, before: Settings, message: str) -> None:
+        """Offers to restore earlier settings, if they were others, until the settings change again."""
         training, now = self._session.training, self._session.training.settings
         if before != now:
             back = partial(training.set_settings, before)
-            self._session.jobs.notify(message, "Restore Settings", back, lambda: training.settings == now and holds())
+            self._session.jobs.notify(message, "Restore Settings", back, lambda: training.settings == now)
 
     def take_sample(self, key: str, own_settings: Settings, title: str) -> bool:
         """Replaces the corpus by a sample, with settings for it; asks if the corpus is not a sample.

@@ -130,7 +130,6 @@ class WhyPane(Fitting, Pane):
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("why", "Why")
         self._runs, self._view = session.runs, session.view
-        self._theme = theme
         self._asked: Asked | None = None
         self._answer: WhyMerge | None = None
         self._known: dict[tuple[StudioRun, int], WhyMerge] = {}

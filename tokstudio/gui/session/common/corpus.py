@@ -272,9 +272,9 @@ class CorpusState(QObject):
             work = partial(source_jobs.reread, old, encoding, documents)
             self._jobs.start(work, self._take_reread, self._reading_failed)
 
-    def change_reading(self, source: Source, reading: Reading, encoding: str | None = None) -> None:
+    def change_reading(self, source: Source, reading: Reading) -> None:
         """Reads the data set of a source again, such as another column of it."""
-        work = partial(source_jobs.read_otherwise, source, reading, encoding, self._documents)
+        work = partial(source_jobs.read_otherwise, source, reading, self._documents)
         self._jobs.start(work, self._take_replaced, self._reading_failed)
 
     def set_documents(self, documents: Documents) -> None:

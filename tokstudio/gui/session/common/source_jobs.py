@@ -161,13 +161,11 @@ def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[C
         return Unread(old, error)
 
 
-def read_otherwise(
-    old: Source, reading: Reading, encoding: str | None, documents: str = "file"
-) -> Work[Replaced | Unread]:
+def read_otherwise(old: Source, reading: Reading, documents: str = "file") -> Work[Replaced | Unread]:
     """Reads the data set of a source again in another way, which may give another number of sources."""
     assert old.path is not None
     try:
-        source = yield from read_otherwise_work(old.path, documents, encoding, reading, old.member)
+        source = yield from read_otherwise_work(old.path, documents, None, reading, old.member)
     except TokStudioError as error:
         return Unread(old, error)
     return Replaced(old, tuple(replace(one, group=old.group) for one in source), documents)

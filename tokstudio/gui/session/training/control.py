@@ -54,7 +54,7 @@ class TrainingControl(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._jobs, self._corpus, self._runs, self._view, self._recorder = jobs, corpus, runs, view, recorder
+        self._jobs, self._corpus, self._runs, self._recorder = jobs, corpus, runs, recorder
         self.current: Training | None = None  # in progress, unless another library trains
         self.by_library: Job | None = None  # in which another library trains
         self.from_library: StudioRun | None = None  # what the last training made if another library trained
