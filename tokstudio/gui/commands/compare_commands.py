@@ -13,7 +13,7 @@ import numpy as np
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 
-from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.comparison import Comparison
@@ -24,6 +24,7 @@ from tokstudio.core.corpus.readers.files import plain_errors, read_file_work
 from tokstudio.core.formats.report import WrittenFile
 from tokstudio.gui.commands.actions import Window, show_alone
 from tokstudio.gui.project.experiment import text_work
+from tokstudio.gui.session.common.jobs import write_work
 from tokstudio.gui.session.measuring.compared import TextSet, file_set, parallel_set
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
@@ -130,7 +131,7 @@ class CompareCommands(QObject):
 
     def _draw_dots(self, comparison: Comparison, path: Path, about: str) -> None:
         picture = self._window.compare.picture(comparison, about, path.suffix.lower() == ".pdf")
-        self._jobs.start(partial(_write_picture_work, path, picture), self._written, writes=True)
+        self._jobs.start(partial(write_work, path, picture), self._written, writes=True)
 
     def save_report(self) -> None:
         """Writes the report, a page that a browser shows."""
@@ -204,11 +205,6 @@ def _about_work(comparison: Comparison, figure: str, level: float | None) -> Wor
     return "; ".join(f"{kind}: {fact}" for kind, fact in comparison.facts)
 
 
-def _write_picture_work(path: Path, picture: bytes) -> Work[Path]:
-    yield from write_files({path: [picture]})
-    return path
-
-
 def _csv(comparison: Comparison, figures: list[str], level: float | None) -> str:
     return comparison.to_csv(figures=figures, level=level)
 
@@ -219,8 +215,7 @@ def _csv_work(comparison: Comparison, level: float | None) -> Work[str]:
 
 
 def _engines_work(table: EngineTable, path: Path) -> Work[Path]:
-    yield from write_files({path: [table.to_csv().encode("utf-8", "replace")]})
-    return path
+    return (yield from write_work(path, table.to_csv()))
 
 
 def _report_work(
@@ -269,6 +264,4 @@ def _words_work(path: Path) -> Work[str]:
 
 
 def _write_work(comparison: Comparison, make: Callable[[Comparison], Work[str]], path: Path) -> Work[Path]:
-    written = yield from make(comparison)
-    yield from write_files({path: [written.encode("utf-8", "replace")]})
-    return path
+    return (yield from write_work(path, (yield from make(comparison))))

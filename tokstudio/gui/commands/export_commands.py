@@ -13,7 +13,7 @@ from pathlib import Path
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject
 from PySide6.QtGui import QImage, QImageWriter
 
-from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable
@@ -25,6 +25,7 @@ from tokstudio.core.surgery.proof import save_proved_work
 from tokstudio.core.tokenizer.tokenizer import AllowedSpecial, Tokenizer
 from tokstudio.gui.commands.actions import Window
 from tokstudio.gui.dialogs.export.queue import wrote
+from tokstudio.gui.session.common.jobs import write_work
 from tokstudio.gui.session.measuring.exploring import WrittenTable
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
@@ -120,7 +121,7 @@ class ExportCommands(QObject):
     def _save_drawing(self, what: str, name: str, draw: Callable[[], bytes]) -> None:
         path = self._ask_target(what, name, "Drawing (*.svg)")
         if path is not None:
-            self._session.jobs.start(partial(_write_one, path, draw()), self._written, writes=True)
+            self._session.jobs.start(partial(write_work, path, draw()), self._written, writes=True)
 
     def _ask_target(self, what: str, name: str, filters: str) -> Path | None:
         path = self._choosers.save_file(f"Save {what}", self._preferences.folder / name, filters)
@@ -156,12 +157,7 @@ def _write_picture(path: Path, picture: QImage) -> Work[Path]:
     writer = QImageWriter(buffer, QByteArray(b"png"))
     if not writer.write(picture):
         raise FormatError(f"{path.name}: the picture cannot be drawn: {writer.errorString()}.")
-    return (yield from _write_one(path, bytes(buffer.data().data())))
-
-
-def _write_one(path: Path, content: bytes) -> Work[Path]:
-    yield from write_files({path: [content]})
-    return path
+    return (yield from write_work(path, bytes(buffer.data().data())))
 
 
 def _left_out_work(corpus: Corpus, path: Path) -> Work[Path]:

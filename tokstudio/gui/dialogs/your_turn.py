@@ -22,11 +22,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QWidget
 
-from tokstudio.core.base.atomic_files import file_name, write_files
-from tokstudio.core.base.progress import Work
+from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.wording import several
 from tokstudio.core.teaching.your_turn import ROUNDS, TEXTS, LearnerChoice, Pair, YourTurn
-from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob, write_work
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
@@ -270,18 +269,13 @@ class YourTurnDialog(Dialog):
             path = path if path.suffix else path.with_suffix(".json")
             self._preferences.folder = path.parent
             text = self.game.to_json(self.name.text().strip())
-            self._writing.run(partial(_write_work, path, text))
+            self._writing.run(partial(write_work, path, text))
 
     def _written(self, path: Path) -> None:
         self._tell(f"Wrote {file_name(path)}.")
 
     def _not_written(self, error: Exception) -> None:
         self._tell(str(error))
-
-
-def _write_work(path: Path, text: str) -> Work[Path]:
-    yield from write_files({path: [text.encode("utf-8", "replace")]})
-    return path
 
 
 def _names(pair: Pair) -> str:

@@ -12,10 +12,10 @@ from PySide6.QtCore import QSignalBlocker, QSize
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QComboBox, QTextEdit, QWidget
 
-from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import printable
-from tokstudio.gui.session.common.jobs import LatestJob
+from tokstudio.gui.session.common.jobs import LatestJob, write_work
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import problem_of
@@ -132,7 +132,7 @@ class CheckDialog(WorkDialog):
         if path is not None:
             self._preferences.folder = path.parent
             text = self._rows_text(path.suffix.lower())
-            self._session.jobs.start(partial(_write_work, path, text), self._saved, self._fail_saving, writes=True)
+            self._session.jobs.start(partial(write_work, path, text), self._saved, self._fail_saving, writes=True)
 
     def _saved(self, path: Path) -> None:
         self.say(f"Wrote {file_name(path)}.")
@@ -227,8 +227,3 @@ class TokenizerCheckDialog(CheckDialog):
         self._settle(f"{self._checked}: {said}", role)
         self.table.selectRow(0)
         self.table.setFocus()
-
-
-def _write_work(path: Path, text: str) -> Work[Path]:
-    yield from write_files({path: [text.encode("utf-8", "replace")]})
-    return path

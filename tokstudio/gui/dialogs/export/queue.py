@@ -13,7 +13,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name, write_files
+from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
@@ -25,7 +25,7 @@ from tokstudio.core.formats.report import ExportReport
 from tokstudio.core.formats.saving import fit_work
 from tokstudio.core.surgery.proof import save_proved_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.session.common.jobs import Job, Jobs, LatestJob
+from tokstudio.gui.session.common.jobs import Job, Jobs, LatestJob, write_work
 from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.run import StudioRun
 
@@ -216,8 +216,7 @@ def wrote(reports: Sequence[ExportReport]) -> str:
 def report_work(reports: Sequence[ExportReport], path: Path, run: str) -> Work[Path]:
     """Writes the reports on several exports of a run into a text file beside the exported files."""
     named = (replace(report, tokenizer=(f"{run}.", *report.tokenizer)) for report in reports)
-    yield from write_files({path: ["\n\n".join(report.text() for report in named).encode("utf-8", "replace")]})
-    return path
+    return (yield from write_work(path, "\n\n".join(report.text() for report in named)))
 
 
 def _there(chosen: Format, folder: Path) -> tuple[Path, ...]:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal
 
+from tokstudio.core.base.atomic_files import write_files
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
@@ -295,6 +297,13 @@ class Jobs(QObject):
         if over is not None:
             over.deleteLater()
         self.busy_changed.emit()
+
+
+def write_work(path: Path, content: bytes | str) -> Work[Path]:
+    """Writes a file, a text in UTF-8, and gives its path."""
+    whole = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    yield from write_files({path: [whole]})
+    return path
 
 
 class Cancelled(TokStudioError):
