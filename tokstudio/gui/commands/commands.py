@@ -336,5 +336,4 @@ class Commands(QObject):
 
 
 def _title(key: str) -> str:
-    """The title of a sample."""
     return next(sample.title for sample in SAMPLES if sample.key == key)

@@ -265,7 +265,6 @@ class GoalDialog(Dialog):
         self._begin()
 
     def _begin(self) -> None:
-        """Begins without trainings."""
         self._searching = _Searching()
         self._show_sizes(None)
         self._refresh()

@@ -213,7 +213,6 @@ class Finder(QObject):
             self._choose(0)
 
     def _list(self, slots: list[int]) -> None:
-        """Shows the results."""
         tokens = self.model.tokens
         if tokens is None:
             return

@@ -378,5 +378,4 @@ class GuidePane(Fitting, Pane):
 
 
 def _escaped(text: str) -> str:
-    """Text without the marks of Markdown."""
     return text.translate(str.maketrans("", "", "*`[]"))

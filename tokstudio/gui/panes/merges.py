@@ -264,7 +264,6 @@ class MergesModel(TokenTable):
 
     @property
     def _first(self) -> int:
-        """The slot of the first merge."""
         return self.tokens.first if self.tokens is not None else 0
 
     def _slot(self, number: int, column: int) -> int:
@@ -312,7 +311,6 @@ class MergesModel(TokenTable):
         return min(max(self._size - number, 0), self._size)
 
     def _search(self) -> None:
-        """Starts to find the rows of the filter."""
         self._later.stop()
         tokens, matches = self.tokens, self._matches
         if tokens is None:

@@ -190,7 +190,6 @@ class ProjectDocument(QObject):
             self._session.training.set_opening(False)
 
     def _go_on(self) -> None:
-        """Continues after the end of a training."""
         if self._session.training.current is not None:
             return
         if self._opened:

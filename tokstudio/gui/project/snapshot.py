@@ -374,7 +374,6 @@ def _entry(
 
 
 def _origin(entry: ProjectTokenizer) -> RunOrigin:
-    """The origin of an opened tokenizer, as stored in the project."""
     files, path, kind = (entry.state.get(name) for name in ("files", "path", "format"))
     names = [file for file in files if isinstance(file, str)] if isinstance(files, list) else []
     change = entry.state.get("change")
@@ -423,7 +422,6 @@ def _same_documents(one: Source, other: Source) -> bool:
 
 
 def _documents(sources: Iterable[Source]) -> Documents:
-    """The division of these texts into documents."""
     return "line" if any(source.counts is None and source.documents > 1 for source in sources) else "file"
 
 

@@ -289,7 +289,6 @@ class ImportDialog(Dialog):
         self.joins.setVisible(bool(self.divisor.value))
 
     def _look_again(self) -> None:
-        """Looks at the file with another delimiter."""
         self.import_button.setEnabled(False)
         self.note.hide()
         place, reading = self._look.place, Reading(delimiter=self.delimiter.value, keep_truncated=True)

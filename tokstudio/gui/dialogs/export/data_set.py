@@ -165,7 +165,6 @@ class EncodeDialog(WorkDialog):
         return self._files, Reading()
 
     def _refresh(self) -> None:
-        """Lets the user do what can be done now."""
         fields = self.text, self.choose_button, self.documents, self.tokenizer, self.end, self.tokens, self.folder
         self._show_busy(*fields, *self.formats.values())
         has_format = any(box.isChecked() for box in self.formats.values())

@@ -240,7 +240,6 @@ class ExportDialog(Dialog):
         self._refresh()
 
     def _check_model(self) -> None:
-        """Checks whether the chosen model can get the tokenizer."""
         self._model_fit = None
         self._model_checks.cancel()
         if self.list.into.model is not None and self._part is not None:

@@ -138,7 +138,6 @@ class OpenDataSetDialog(OpenDialog):
         self.say(_ABOUT)
 
     def _refresh(self) -> None:
-        """Lets the user do what can be done now."""
         busy, has_text = self.is_busy, bool(self.text.choices)
         self._show_busy(self.name, self.list, self.all)
         for box in (self.configuration, self.split, self.text):

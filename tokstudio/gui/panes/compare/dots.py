@@ -54,7 +54,6 @@ def _star(points: int, inner: float) -> tuple[tuple[float, float], ...]:
 
 
 def _turned(corners: Corners, quarters: float) -> Corners:
-    """The corners after so many quarters of a turn."""
     cosine, sine = math.cos(math.pi / 2 * quarters), math.sin(math.pi / 2 * quarters)
     return tuple((x * cosine - y * sine, x * sine + y * cosine) for x, y in corners)
 
@@ -279,13 +278,11 @@ class Dots(Fitting, Canvas):
         return legend, (line + 1) * head
 
     def _lay_out_legend(self, content: MatrixContent) -> None:
-        """Places the names of all tokenizers above the rows."""
         self.legend, self._above = self._legend(content, self.viewport().width(), content.comparison.tokenizers)
         # A legend that leaves too little room scrolls with the rows.
         self._top = self._above if 2 * self._above <= self.viewport().height() else 0
 
     def _draw_mark(self, painter: QPainter, palette: Palette, number: int, place: QPointF) -> None:
-        """Draws the marker of a tokenizer."""
         mark = self._markers[number]
         painter.setPen(QPen(QColor(palette.surface), 1))
         painter.setBrush(curve_pen(palette, mark.colour, active=True).color())

@@ -217,7 +217,6 @@ def _counted(columns: Sequence[ComparedColumn]) -> list[ComparedColumn]:
 def _shown_work(
     text: ComparedText, lines: NDArray[np.int64] | None, number: int, columns: Sequence[ComparedColumn]
 ) -> Work[_Shown]:
-    """Encodes a line with each tokenizer."""
     yield from prepare_work()
     if lines is None:
         lines = yield from lines_work(text.source)

@@ -277,7 +277,6 @@ class CompressionPane(Fitting, Pane):
         self.ready.sentence.setText(sentence)
 
     def _draw(self) -> None:
-        """Draws the curves that have changed."""
         active = self._session.runs.active
         replaced, self._shown_active = active is not self._shown_active, active
         if self._shown_switches != self._session.view.switches:

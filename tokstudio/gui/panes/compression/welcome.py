@@ -115,7 +115,6 @@ class Welcome(Fitting, QScrollArea):
             self._arrange()
 
     def _arrange(self) -> None:
-        """Shows as much as there is room for."""
         width, height = self.viewport().width() - 16, self.viewport().height()
         across = next((count for count in (len(self._cards), 2) if width >= count * _NARROWEST), 1)
         for detail, side in ((2, _PICTURE), (2, _PICTURE * 2 // 3), (2, 0), (1, 0), (0, 0)):

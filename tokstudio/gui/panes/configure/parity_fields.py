@@ -122,7 +122,6 @@ class _ByLanguage(Field, Generic[_Control]):
         raise NotImplementedError
 
     def _fill(self, one: _Row[_Control]) -> None:
-        """Shows the value of its language in a row."""
         raise NotImplementedError
 
 

@@ -331,7 +331,6 @@ class DocumentsPage(ExplorePage):
         self._list()
 
     def _put_together(self) -> None:
-        """Makes one table of what is known so far."""
         documents: Documents | None = self._of_tokens.answer or self.asked.answer
         uses: Uses | None = self._uses.answer
         if documents is not None and uses is not None:

@@ -275,7 +275,6 @@ class KeynessPlot(Fitting, Canvas):
             painter.drawText(place, _ALIGN | side, text)
 
     def _room(self) -> int:
-        """The width of the items of a side."""
         metrics = QFontMetrics(self._theme.monospace_font(12))
         longest = max((metrics.horizontalAdvance(dot.text) for dot in self.dots), default=0)
         return min(longest + 16, round(_NAMES * self.viewport().width()))

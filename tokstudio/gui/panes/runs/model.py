@@ -188,7 +188,6 @@ class RunsModel(TableModel):
         return f"{self._measured_on()}.", f"TokStudio {__version__}"
 
     def _measured_on(self) -> str:
-        """The text of all rows."""
         text = self._on_text.text
         on = f", measured on {text.name} for every row" if text is not None else ""
         return f"{COLUMNS[RATIO].tip}{on}; {TRAINED} marks runs that were trained on it"

@@ -197,7 +197,6 @@ class ByTextPage(QWidget):
             self.texts.show_choices(choices, next((texts for texts in sets if texts.key == self._chosen), None))
 
     def _show(self) -> None:
-        """Shows the curves, or why there are none."""
         run, of_sources = self._run, self.texts.value is None
         known = None if run is None else run.by_source if of_sources else self.asked.answer
         curves = (known.parallel or known) if isinstance(known, SourceCurves) else None

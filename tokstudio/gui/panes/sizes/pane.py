@@ -146,7 +146,6 @@ class SizesPane(Pane):
         self.amounts.work.rest()
 
     def _turn(self) -> None:
-        """Shows the page of another tab."""
         if self.tabs.currentIndex() != _BY_TEXT:
             self.by_text.leave()
         self.catch_up()

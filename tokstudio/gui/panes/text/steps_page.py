@@ -236,7 +236,6 @@ class StepsPage(QWidget):
         self._answer()
 
     def _show(self, number: int) -> None:
-        """Shows a state."""
         rounds = self.rounds
         if rounds is None:
             return
@@ -259,7 +258,6 @@ class StepsPage(QWidget):
         self.table.show_row(number)
 
     def _rewrite(self, characters: bool) -> None:
-        """Writes tokens in the other alphabet."""
         self.model.set_in_characters(characters)
         self._show_again()
 
@@ -317,7 +315,6 @@ class StepsPage(QWidget):
     # ---- selecting
 
     def _follow_selection(self) -> None:
-        """Follows the selection elsewhere."""
         if self._own or not self.isVisible():
             return
         selection = self._view.selection

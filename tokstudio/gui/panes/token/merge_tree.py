@@ -300,7 +300,6 @@ class MergeTree(QAbstractScrollArea):
         self._scroll_by(round(x), round(y))
 
     def _describe(self) -> None:
-        """Describes the current box to a screen reader."""
         if self._current < 0:
             self.setAccessibleDescription("No token")
             return

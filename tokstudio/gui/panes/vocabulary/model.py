@@ -409,7 +409,6 @@ class VocabularyModel(TokenTable):
         self._refresh()
 
     def _refresh(self) -> None:
-        """Starts to compute the rows."""
         self._job.cancel()
         tokens, question = self.tokens, self.question
         if tokens is not None:

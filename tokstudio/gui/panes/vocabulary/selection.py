@@ -138,7 +138,6 @@ def _chosen_work(tokens: ShownTokens, question: VocabularyQuestion) -> Work[NDAr
 
 
 def _order_work(tokens: ShownTokens, question: VocabularyQuestion) -> Work[NDArray[np.int32]]:
-    """Sorts the tokens by a column."""
     size, index = tokens.size, tokens.index
     if index is not None and question.column in (TOKEN, BYTES):
         order = yield from index.order_work()

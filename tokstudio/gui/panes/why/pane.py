@@ -282,7 +282,6 @@ class WhyPane(Fitting, Pane):
         self.catch_up()
 
     def _rewrite(self) -> None:
-        """Writes tokens in the other alphabet."""
         self.model.set_in_characters(self._characters.isChecked())
         if self._asked is not None and self._answer is not None:
             self._show_merge(self._asked)

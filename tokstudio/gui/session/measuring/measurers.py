@@ -303,7 +303,6 @@ class TextMeasurer(_Measurer):
             self._again()
 
     def _again(self) -> None:
-        """Measures another text, or the same again."""
         self._found.clear()
         self._drop()
         self.changed.emit()

@@ -328,7 +328,6 @@ class TrainingControl(QObject):
         self._begin(self._runs.new(self.settings.config(), corpus, remark), None, single=single, played=played)
 
     def _step_anew(self) -> None:
-        """Starts a run and makes one merge."""
         before = self._runs.active
         self.start(single=True)
         if before is not None and self.current is not None:

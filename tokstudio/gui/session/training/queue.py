@@ -183,7 +183,6 @@ class TrainingQueue(QObject):
         self.changed.emit()
 
     def _report(self) -> None:
-        """Shows the errors so far."""
         if self._failures:
             count = f"{len(self._failures)} of {self.total} trainings failed."
             self._jobs.report(Problem(" ".join((count, *self._failures)), of_training=True))
