@@ -185,12 +185,7 @@ class YourTurnDialog(Dialog):
     """A game on one of the texts."""
 
     def __init__(
-        self,
-        session: Session,
-        theme: Theme,
-        preferences: Preferences,
-        choosers: Choosers,
-        parent: QWidget | None = None,
+        self, session: Session, theme: Theme, preferences: Preferences, choosers: Choosers, parent: QWidget | None
     ) -> None:
         super().__init__("Your Turn", parent)
         self._preferences, self._choosers = preferences, choosers

@@ -23,7 +23,7 @@ from tokstudio.gui.state.run import RunOrigin, StudioRun
 
 @pytest.fixture
 def dialog(session, theme, preferences, answers, opened):
-    made = opened(CheckTokenizerDialog(session, theme, preferences, answers))
+    made = opened(CheckTokenizerDialog(session, theme, preferences, answers, None))
     QAbstractItemModelTester(made.model, QAbstractItemModelTester.FailureReportingMode.Fatal, made)
     return made
 

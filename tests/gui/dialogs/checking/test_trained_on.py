@@ -30,7 +30,7 @@ def run(session):
 
 @pytest.fixture
 def dialog(session, theme, preferences, answers, opened):
-    made = opened(TrainedOnDialog(session, theme, preferences, answers))
+    made = opened(TrainedOnDialog(session, theme, preferences, answers, None))
     QAbstractItemModelTester(made.model, QAbstractItemModelTester.FailureReportingMode.Fatal, made)
     return made
 

@@ -23,7 +23,7 @@ SMALLEST = recounting_student(divided(TEXT), 200, best=min)
 
 @pytest.fixture
 def show(session, theme, preferences, answers, opened):
-    return lambda kind: opened(kind(session, theme, preferences, answers))
+    return lambda kind: opened(kind(session, theme, preferences, answers, None))
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def dialog(qtbot, session, theme, preferences, answers, tmp_path, make_run) -> I
     session.corpus.open_paths([path])
     qtbot.waitUntil(lambda: not session.jobs.running)
     make_run(vocabulary_size=300)
-    made = EncodeDialog(session, theme, preferences, answers)
+    made = EncodeDialog(session, theme, preferences, answers, None)
     made.show()
     qtbot.waitExposed(made)
     yield made

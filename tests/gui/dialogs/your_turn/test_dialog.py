@@ -14,7 +14,7 @@ from tokstudio.gui.dialogs.your_turn import YourTurnDialog
 
 @pytest.fixture
 def dialog(session, theme, preferences, answers, opened):
-    made = opened(YourTurnDialog(session, theme, preferences, answers))
+    made = opened(YourTurnDialog(session, theme, preferences, answers, None))
     made.board.setFocus()
     return made
 

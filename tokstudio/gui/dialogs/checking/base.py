@@ -43,12 +43,7 @@ class CheckDialog(WorkDialog):
     saved_as = ("checked.csv", "CSV (*.csv)")  # the name to begin with, and the kinds of files
 
     def __init__(
-        self,
-        session: Session,
-        theme: Theme,
-        preferences: Preferences,
-        choosers: Choosers,
-        parent: QWidget | None = None,
+        self, session: Session, theme: Theme, preferences: Preferences, choosers: Choosers, parent: QWidget | None
     ) -> None:
         super().__init__(self.titled, session.jobs.pauses.dialogs, parent, modal=False)
         self._session, self._preferences, self._choosers, self._theme = session, preferences, choosers, theme

@@ -42,12 +42,7 @@ class MakeExerciseDialog(WorkDialog):
     """The text and the settings, and a button that asks for the folder."""
 
     def __init__(
-        self,
-        session: Session,
-        theme: Theme,
-        preferences: Preferences,
-        choosers: Choosers,
-        parent: QWidget | None = None,
+        self, session: Session, theme: Theme, preferences: Preferences, choosers: Choosers, parent: QWidget | None
     ) -> None:
         super().__init__("Make an Exercise", session.jobs.pauses.dialogs, parent, modal=False)
         self._preferences, self._choosers = preferences, choosers

@@ -56,12 +56,7 @@ class EncodeDialog(WorkDialog):
     written = Signal(str)  # a sentence for the status bar
 
     def __init__(
-        self,
-        session: Session,
-        theme: Theme,
-        preferences: Preferences,
-        choosers: Choosers,
-        parent: QWidget | None = None,
+        self, session: Session, theme: Theme, preferences: Preferences, choosers: Choosers, parent: QWidget | None
     ) -> None:
         super().__init__("Encode a Data Set", session.jobs.pauses.dialogs, parent)
         self._session, self._preferences, self._choosers = session, preferences, choosers
