@@ -126,8 +126,8 @@ class FindBox(QLineEdit):
     dismissed = Signal()  # Escape was pressed without a list
     left = Signal()  # the field lost the focus
 
-    def __init__(self, theme: Theme, model: FoundModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, model: FoundModel) -> None:
+        super().__init__()
         self._theme, self._model = theme, model
         self._before: QWidget | None = None
         self.setPlaceholderText("Find a token")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from PySide6.QtCore import QModelIndex, QObject, QTimer
+from PySide6.QtCore import QModelIndex, QTimer
 from PySide6.QtGui import QAction
 
 from tokstudio.core.base.progress import Work
@@ -129,8 +129,8 @@ class MergesModel(TokenTable):
     )
     columns = plain_columns
 
-    def __init__(self, indexing: TokenIndexing, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, indexing: TokenIndexing) -> None:
+        super().__init__()
         self.playhead = 0
         self._own: tuple[LogColumn, ...] = ()  # what the last columns show
         self._size = 0

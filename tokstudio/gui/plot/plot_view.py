@@ -179,8 +179,8 @@ class ReadingPlot(PlotView):
 
     chosen = Signal(float)  # the user clicked the value with this x
 
-    def __init__(self, theme: Theme, words: Callable[[float, float], str], parent: QWidget | None = None) -> None:
-        super().__init__(theme, parent)
+    def __init__(self, theme: Theme, words: Callable[[float, float], str]) -> None:
+        super().__init__(theme)
         self._words = words
         self._current = -1  # the index of the value selected by keys
 

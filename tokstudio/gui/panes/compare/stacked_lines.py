@@ -27,7 +27,7 @@ from PySide6.QtGui import (
     QTextLine,
     QTextOption,
 )
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtWidgets import QToolTip
 
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
@@ -241,8 +241,8 @@ class StackedLines(Canvas):
     stepAsked = Signal(int)  # the keys ask for another line: 1 for the next, -1 for the one before
     differenceAsked = Signal()  # the keys ask for the next line that differs most
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__("The same text in each tokenizer", parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__("The same text in each tokenizer")
         self._theme = theme
         self.stack: Stack | None = None
         self._layout: LineLayout | None = None

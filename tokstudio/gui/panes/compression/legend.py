@@ -62,8 +62,8 @@ class Legend(Fitting, QWidget):
 
     chosen = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self.entries: tuple[LegendEntry, ...] = ()
         self.buttons: list[QToolButton] = []

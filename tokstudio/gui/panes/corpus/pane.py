@@ -53,8 +53,8 @@ class ProblemList(QWidget):
     wholeAsked = Signal(object)  # the user wants to read what is whole of a truncated file (its path)
     textAsked = Signal(object)  # the user wants to read a data set without text as plain text (its path)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._problems: list[Problem] = []
         self._rows = [_Row(theme) for _ in range(_SHOWN)]
         self._more = plain_label("muted")

@@ -52,8 +52,8 @@ Count = tuple[str, int | None]
 class CountsGrid(QWidget):
     """The number of tokens of the same text with several tokenizers."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self.counts: tuple[Count, ...] = ()  # all counts, visible or not
         self._columns = 1
@@ -181,8 +181,8 @@ class IdGrid(Canvas):
     #: The first and the last id that the user selected; -1 and -1 for none.
     selectionChanged = Signal(int, int)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__("Ids", parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__("Ids")
         self._theme = theme
         # NumPy is loaded after the window answers.
         self._ids: NDArray[np.uint32] | array[int] = array("I")

@@ -53,8 +53,8 @@ class TextInput(WholeLines):
     #: `shortened` has changed.
     shortened_changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._text = ""
         self.shortened = False  # whether only the beginning is shown, which cannot be edited
         self._setting = False

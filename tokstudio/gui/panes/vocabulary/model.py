@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer
+from PySide6.QtCore import QModelIndex, Qt, QTimer
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
@@ -129,8 +129,8 @@ class VocabularyModel(TokenTable):
         ),
     )
 
-    def __init__(self, indexing: TokenIndexing, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, indexing: TokenIndexing) -> None:
+        super().__init__()
         self.question = selection.VocabularyQuestion(Query(""))
         self.playhead = 0
         self.size = 0  # slots of the tokens made up to the playhead

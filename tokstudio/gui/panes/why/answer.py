@@ -79,8 +79,8 @@ class MergeLine(Fitting, QWidget):
 
     clicked = Signal(int)  # the id of the clicked token
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._chips: tuple[Chip, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
