@@ -57,7 +57,7 @@ _COLUMNS = (
     _Column("file", "File", "The file of a data set that has several", "name"),
     _Column("number", "Document", "Its number in the source: the row, the line, or 1 of a whole text"),
     _Column("uses", "Uses", "How often the chosen token occurs in it"),
-    _Column("bytes", "Bytes", "Its size in UTF-8", widest="00,000,000"),
+    _Column("bytes", "Bytes", "Its size in UTF-8", widest="0,000,000"),
     _Column("tokens", "Tokens", "Its tokens at the playhead"),
     _Column("bytes_per_token", "Bytes/token", "Its bytes / its tokens", "ratio", f"{TRAINED}0.00", worst_is_least=True),
     _Column("repeated", "Repeated", "The share of its bytes in lines that the corpus has elsewhere, too", "share"),
