@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeySequence, QShortcut
@@ -52,7 +54,9 @@ _TABS = {
     "Steps": "The encoding of the text, merge by merge",
     "Chat": "Messages to tokens, by the tokenizer's chat template",
 }
-_CHAT = 3  # the number of its tab, which is there only with a template
+_STEPS, _CHAT = 2, 3  # the numbers of their tabs; Chat has one only with a template
+
+_Page = TypeVar("_Page", DecodePage, StepsPage, ChatPage)
 
 
 class CorpusReader(QWidget):
@@ -94,23 +98,18 @@ class TextPane(Fitting, Pane):
         self._view = session.view
         self._titled = True
         self._theme = theme
+        self._needs = session, theme, actions
         self.encode = EncodePage(session, theme, actions)
-        self.decode = DecodePage(session, theme, actions)
-        self.steps = StepsPage(session, theme, actions)
-        self.chat = ChatPage(session, theme, actions)
         self.reader = CorpusReader(session, theme)
-        self.pages = stacked(self.encode, self.decode, self.steps, self.chat, self.reader)
+        self.pages = stacked(self.encode, self.reader)
         self.body.addWidget(self.pages)
         self._files = LatestJob(session.jobs, self, self._take_file, self._file_failed)
         self._target: TextPage = self.encode
         self.setAcceptDrops(True)
         self._step_keys = [self._step_key(name, sequence) for name, sequence in STEP_KEYS.items()]
         self._build_header(actions)
-        for page in (self.encode, self.decode, self.steps, self.chat):
-            page.state_changed.connect(self._show_state)
-        for view in (self.encode.view, self.steps.view):
-            offer_actions(view, [actions[name] for name in _MENU])
-        offer_actions(self.chat.view, [actions[name] for name in _MENU if name.startswith("copy")])
+        self.encode.state_changed.connect(self._show_state)
+        offer_actions(self.encode.view, [actions[name] for name in _MENU])
         theme.follow(self._show_state)
         self._runs = session.runs
         session.view.place_asked.connect(lambda: self.tabs.setCurrentIndex(0))
@@ -118,10 +117,37 @@ class TextPane(Fitting, Pane):
             signal.connect(self._choose_page)
         self._choose_page()
 
+    @cached_property
+    def decode(self) -> DecodePage:
+        """The page Decode; like those below, it is made when it is first asked for."""
+        page = DecodePage(*self._needs)
+        return self._added(page, page.input, page.output, page.view)
+
+    @cached_property
+    def steps(self) -> StepsPage:
+        """The page Steps."""
+        page = StepsPage(*self._needs)
+        offer_actions(page.view, [self._needs[2][name] for name in _MENU])
+        return self._added(page, *page.order())
+
+    @cached_property
+    def chat(self) -> ChatPage:
+        """The page Chat."""
+        page = ChatPage(*self._needs)
+        offer_actions(page.view, [self._needs[2][name] for name in _MENU if name.startswith("copy")])
+        return self._added(page, *page.list.order(), page.view)
+
+    def _added(self, page: _Page, *order: QWidget) -> _Page:
+        self.pages.addWidget(page)
+        page.state_changed.connect(self._show_state)
+        # Else Tab would reach it after all other panes.
+        set_tab_order(self.encode.ids, *order)
+        return page
+
     @property
     def page(self) -> EncodePage | DecodePage | StepsPage | ChatPage:
         """The current page."""
-        return (self.encode, self.decode, self.steps, self.chat)[max(self.tabs.currentIndex(), 0)]
+        return getattr(self, ("encode", "decode", "steps", "chat")[max(self.tabs.currentIndex(), 0)])
 
     def arrive(self, part: str) -> None:
         self.tabs.setCurrentIndex(0)
@@ -156,9 +182,9 @@ class TextPane(Fitting, Pane):
 
     def open_file(self, path: Path) -> None:
         """Reads a file in the background; its text goes to the current page, or to Encode."""
-        if self.page in (self.steps, self.chat):
+        if self.tabs.currentIndex() in (_STEPS, _CHAT):
             self.tabs.setCurrentIndex(0)
-        self._target = self.decode if self.page is self.decode else self.encode
+        self._target = self.encode if self.page is self.encode else self.decode
         self._target.tell(f"Reading {file_name(path)}…")
         self._files.run(lambda: _read_work(path))
 
@@ -186,17 +212,14 @@ class TextPane(Fitting, Pane):
             widget.setMinimumWidth(1)  # otherwise the current content would keep the pane from becoming narrower
         self.header.setSpacing(4)
         order: list[QWidget] = [self.tabs, *self.toggles, self.samples]
-        order += [self.encode.input, self.encode.view, self.encode.ids]
-        order += [self.decode.input, self.decode.output, self.decode.view]
-        order += [*self.steps.order(), *self.chat.list.order(), self.chat.view]
-        set_tab_order(*order)
+        set_tab_order(*order, self.encode.input, self.encode.view, self.encode.ids)
 
     def _step_key(self, name: str, sequence: str) -> QShortcut:
         """Goes to another step from anywhere in the pane while the page Steps is shown."""
         keys = QShortcut(QKeySequence(sequence), self)
         keys.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         keys.setEnabled(False)
-        keys.activated.connect(self.steps.bar.buttons[name].click)
+        keys.activated.connect(lambda: self.steps.bar.buttons[name].click())
         return keys
 
     def ask_why_not(self) -> None:
@@ -208,12 +231,12 @@ class TextPane(Fitting, Pane):
         selection = None if written.hasFocus() else self._view.selection
         chosen = written.selected_bytes() if selection is None else selection[:2]
         start, stop = chosen or written.bytes_at_cursor()
-        self.tabs.setCurrentIndex(2)
+        self.tabs.setCurrentIndex(_STEPS)
         self.steps.ask_why_not(start, stop, of_word=chosen is None or (selection is not None and selection.tokens == 1))
 
     def step_through(self) -> None:
         """Shows the page Steps, with the focus on its slider."""
-        self.tabs.setCurrentIndex(2)
+        self.tabs.setCurrentIndex(_STEPS)
         self.steps.take_keyboard()
 
     def _choose_page(self) -> None:
@@ -223,21 +246,21 @@ class TextPane(Fitting, Pane):
         if reads:
             self.pages.setCurrentWidget(self.reader)
         else:
-            self.pages.setCurrentIndex(self.tabs.currentIndex())
+            self.pages.setCurrentWidget(self.page)
         for control in (self.tabs, self.samples):
             control.setVisible(not reads)
         self.reader.catch_up()
         self._show_state()
 
     def _turn_to(self, index: int) -> None:
-        self.pages.setCurrentIndex(index)
+        self.pages.setCurrentWidget(self.page)
         for keys in self._step_keys:
-            keys.setEnabled(self.page is self.steps)
+            keys.setEnabled(index == _STEPS)
         self._show_state()
 
     def _tab_clicked(self, index: int) -> None:
         # A click on a tab does not move the focus, and the keys of the steps work only with the focus in the pane.
-        if index == 2:
+        if index == _STEPS:
             self.step_through()
 
     def _take_sample(self, entry: QAction) -> None:
