@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtWidgets import QAbstractButton, QLineEdit
 from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import models
 
@@ -28,6 +28,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import MARGIN
+from tokstudio.gui.widgets.layouts import in_tab_order
 
 CORPUS = "the cat sat on the mat and the cat ate the rat; that is that. " * 40
 
@@ -102,6 +103,22 @@ def test_an_empty_pane_offers_a_sentence_and_counts_a_typed_text(qtbot, session,
     pane.encode.input.insertPlainText("a\u00a0b\nc 🌍")
     assert session.view.text == "a\u00a0b\nc 🌍"
     assert pane.encode.figures.values()[:2] == ("7", "11")
+
+
+def test_other_pages_are_made_when_they_are_first_seen_and_tab_reaches_them_after_encode(qtbot, session, trained):
+    made = {"decode", "steps", "chat"}
+    assert not made & vars(trained).keys()
+    trained.encode.view.select(1, 1)
+    behind = QLineEdit(trained)
+    for number, (name, first) in enumerate({"decode": "input", "steps": "whole"}.items(), 1):
+        trained.tabs.setCurrentIndex(number)
+        settled(qtbot, trained)
+        assert trained.pages.currentWidget() is vars(trained)[name]
+        assert getattr(trained, name) is vars(trained)[name]
+        order = [trained.encode.ids, getattr(trained.page, first), behind]
+        assert [each for each in in_tab_order(trained) if each in order] == order
+    assert trained.steps.note.text() == "The pre-token around the selection."
+    assert made & vars(trained).keys() == {"decode", "steps"}
 
 
 def test_tokens_are_those_of_the_core_at_the_playhead_and_round_trip(session, trained, qtbot, monkeypatch):
