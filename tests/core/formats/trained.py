@@ -8,6 +8,7 @@ import json
 import random
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,14 @@ TEXT = (
 )
 
 
+@lru_cache(maxsize=64)
+def _trained(text: str | bytes, config: TrainingConfig) -> Tokenizer:
+    """Several tests take one, as a tokenizer never changes."""
+    return train(Corpus.from_text(text), config)
+
+
 def trained(text: str | bytes, merges: int, **more) -> Tokenizer:
-    return train(Corpus.from_text(text), TrainingConfig(vocabulary_size=256 + merges, **more))
+    return _trained(text, TrainingConfig(vocabulary_size=256 + merges, **more))
 
 
 def banana() -> Tokenizer:
@@ -66,7 +73,7 @@ def with_specials(pattern: str = "gpt2", placement: str = "last", merges: int = 
 
 def of_characters(text: str = TEXT, **more) -> Tokenizer:
     """What a text gives without splitting it into bytes, merged to the end."""
-    return train(Corpus.from_text(text), TrainingConfig(min_frequency=2, base="characters", **more))
+    return _trained(text, TrainingConfig(min_frequency=2, base="characters", **more))
 
 
 def with_unknown(pattern: str = "none") -> Tokenizer:

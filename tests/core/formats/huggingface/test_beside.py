@@ -12,7 +12,7 @@ import random
 import numpy as np
 import pytest
 
-from tests.core.formats.trained import added, trained
+from tests.core.formats.trained import added, settings_of, trained
 from tokstudio import (
     Corpus,
     FormatError,
@@ -75,8 +75,8 @@ def written(folder, changes=None, **files):
     """A folder with the tokenizer.json of a small tokenizer, and files beside it."""
     folder.mkdir(parents=True, exist_ok=True)
     specials = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-    save(trained("banana bandana", 281, pattern="gpt2", special_tokens=specials), folder / "tokenizer.json")
-    file = json.loads((folder / "tokenizer.json").read_bytes()) | copy.deepcopy(changes or {})
+    file = settings_of(trained("banana bandana", 281, pattern="gpt2", special_tokens=specials))
+    file |= copy.deepcopy(changes or {})
     ids = {token["content"]: token["id"] for token in file["added_tokens"]}
     if file["post_processor"]:
         file["post_processor"]["special_tokens"]["<|im_start|>"]["ids"] = [ids["<|im_start|>"]]

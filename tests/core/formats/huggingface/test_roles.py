@@ -13,6 +13,7 @@ from tests.core.formats.trained import (
     everything,
     of_characters,
     same,
+    settings_of,
     shuffled,
     trained,
     with_specials,
@@ -48,8 +49,7 @@ PLAIN = {"tokenizer_class": "PreTrainedTokenizerFast"}
 def folder_of(folder, flags=None, changes=None, **beside):
     """A `tokenizer.json` with special tokens, other flags for some of them, and files beside it."""
     folder.mkdir(parents=True)
-    save(trained("banana bandana", 280, pattern="gpt2", special_tokens=SPECIALS), folder / "tokenizer.json")
-    file = json.loads((folder / "tokenizer.json").read_bytes()) | (changes or {})
+    file = settings_of(trained("banana bandana", 280, pattern="gpt2", special_tokens=SPECIALS)) | (changes or {})
     for token in file["added_tokens"]:
         token |= (flags or {}).get(token["content"], {})
     (folder / "tokenizer.json").write_text(json.dumps(file))
