@@ -300,6 +300,7 @@ def test_many_entries_at_once_are_read_and_refused_as_one_by_one(monkeypatch, in
     middle = json.dumps(file["model"]["merges"][120], indent=indent).replace("\n", "\n" + 3 * " ")
     assert whole.count(": 1120") == whole.count(middle) == 1
     cases = [(": 1120", f": {fault}") for fault in FAULTS] + [(middle, fault) for fault in MERGE_FAULTS]
+    cases += [(": 7004", f": {fault}") for fault in ("", "1]", "1000", '1, "an": 9000')]  # the last entry
     at_once = [outcome(*case) for case in (("", ""), *cases)]
     monkeypatch.setattr(text_readers.JsonReader, "take_several", lambda *_: False)
     one_by_one = [outcome(*case) for case in (("", ""), *cases)]

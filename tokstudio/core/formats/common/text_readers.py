@@ -239,7 +239,7 @@ class JsonReader(Reader):
     def take_several(self, brackets: str, take: Callable[[list[Any]], bool]) -> bool:
         """Reads many entries that follow the last value at once, in a fraction of the time; False where it reads none.
 
-        It does not where they are damaged or the last ones: read one by one, they show what is wrong, and where.
+        It does not where they are damaged: read one by one, they show what is wrong, and where.
 
         Args:
             brackets: "[]" in an array, whose entries are values; "{}" in an object, where they are pairs.
@@ -258,9 +258,10 @@ class JsonReader(Reader):
                 entries, read = _decode_entries(part)
             except (ValueError, RecursionError):
                 continue
-            if read < len(part) or not entries or not take(entries):
+            if not entries or not take(entries):
                 return False
-            self._at = self._start = end
+            # Of the last entries, the closing bracket is read next.
+            self._at = self._start = end if read == len(part) else first + read - 2
             return True
         return False
 
