@@ -6,7 +6,7 @@ from __future__ import annotations
 import tomllib
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tokstudio import ConfigError
@@ -105,7 +105,8 @@ values = st.recursive(
 )
 
 
-@given(texts.filter(lambda name: name != "other"), values, values)
+@example(name="a list of several lines", value=["some words of a text"] * 9, other=1)
+@given(name=texts.filter(lambda name: name != "other"), value=values, other=values)
 def test_values_are_read_as_they_were_written_and_are_found(name, value, other):
     first = f"{key_text(name)} = {value_text(value)}\n\n"
     text = f"{first}other = {value_text(other)}\n"
