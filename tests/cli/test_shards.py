@@ -283,6 +283,20 @@ def test_a_cluster_goes_on_where_another_call_was_ended_and_the_other_way_round(
     assert tree(tmp_path / "out") == whole
 
 
+def test_what_tasks_still_write_while_their_folder_is_removed_goes_too(tmp_path, monkeypatch):
+    folder, remove, late = tmp_path / "parts", shutil.rmtree, ["first", "second"]
+
+    def remove_while_a_task_writes(place, **how):
+        remove(place, **how)
+        if late:
+            (place / late.pop()).mkdir(parents=True)
+
+    with shards._emptied(folder):
+        monkeypatch.setattr(shutil, "rmtree", remove_while_a_task_writes)
+    monkeypatch.undo()
+    assert (late, folder.exists()) == ([], False)
+
+
 def tree_of_files(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if path.is_file()]
 

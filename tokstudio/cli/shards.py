@@ -93,6 +93,7 @@ _PART = 1 << 26  # stored bytes of a task, at least where there are many
 _AHEAD = 2  # tasks for each core that may be done before those before them are written
 _DOCUMENTS = 1 << 16  # of a part that are written together
 _IDS = 1 << 22
+_REMOVALS = 10
 
 
 class _OnCluster:
@@ -113,7 +114,7 @@ class _OnCluster:
         units = [replace(unit, entry=absolute(unit.entry)) for unit in units]
         if not units:
             return
-        with open_cluster(self._address, self._minutes) as cluster, _emptied(self._parts):
+        with _emptied(self._parts), open_cluster(self._address, self._minutes) as cluster:
             client, cores = cluster.client, (yield from cores_work(cluster, _encode_part))
             total = sum(unit.weight for unit in units)
             most = max(_TASKS_PER_CORE * cores, total // _PART)
@@ -150,7 +151,11 @@ def _emptied(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        # After an interruption, tasks may still write there: each ends where its own part is gone.
+        for _ in range(_REMOVALS):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not folder.exists():
+                break
 
 
 def _given(settings: EncodingSettings) -> EncodingSettings:
