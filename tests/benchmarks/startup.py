@@ -44,7 +44,7 @@ def window(_: argparse.Namespace) -> None:
         times = sorted(_start(home) for _ in range(_STARTS))
     cells = [f"{taken:.2f} s" for taken in (times[0], median(times), times[-1])]
     table([f"{_STARTS} starts", "fastest", "median", "slowest"], [["start to answering window", *cells]])
-    record("start until the window answers", f"median of {_STARTS} starts", median(times), "s", bar="1.5 s")
+    record("start until the window answers", f"median of {_STARTS} starts", median(times), "s", bar="0.5 s")
 
 
 def _start(home: str) -> float:

@@ -272,7 +272,9 @@ def test_the_welcome_offers_the_tour_which_mends_what_was_changed_and_of_which_o
     assert window.session.runs.active is run
     window.session.training.set_settings(SETTINGS)
     window.actions_by_id["train"].trigger()
+    window.session.training.pause()  # else it may have ended before it is looked at
     told(qtbot, window, "A training is in progress.")
+    window.session.training.resume()
     quiet(qtbot, window)
     told(qtbot, window, "The curve shows")
     only_the_lit_place_and_the_card_are_reached(qtbot, window)
