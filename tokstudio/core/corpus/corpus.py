@@ -129,8 +129,8 @@ class Corpus:
 
         Example:
             >>> corpus = Corpus.from_names("mine/animals", sample_bytes=1_000_000)
-            >>> [bytes(corpus.sources[0].data), corpus.sources[0].documents]
-            [b'the cata dog', 2]
+            >>> bytes(corpus.sources[0].data), corpus.sources[0].documents
+            (b'the cata dog', 2)
         """
         prefix = "hf:datasets/"
         several = [names] if isinstance(names, str) else names
