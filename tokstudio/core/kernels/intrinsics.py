@@ -101,6 +101,12 @@ else:
 
         return types.void(array, types.intp, types.uint64), generate
 
+    def _call_prefetch(builder, place, is_written):  # noqa: ANN001, ANN202
+        number = ir.IntType(32)
+        function = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
+        called = cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0")
+        builder.call(called, [place, number(is_written), number(3), number(1)])
+
     @intrinsic
     def prefetch(context, array, index):  # noqa: ANN001, ANN201
         """Prefetches the cache line of `array[index]`; the index must be within the array."""
@@ -108,10 +114,7 @@ else:
         def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
             array = context.make_array(signature.args[0])(context, builder, arguments[0])
             place = builder.bitcast(builder.gep(array.data, [arguments[1]]), cgutils.voidptr_t)
-            number = ir.IntType(32)
-            function = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
-            called = cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0")
-            builder.call(called, [place, number(1), number(3), number(1)])
+            _call_prefetch(builder, place, is_written=1)
             return context.get_dummy_value()
 
         return types.void(array, types.intp), generate
@@ -121,11 +124,7 @@ else:
         """Prefetches the cache line of an address."""
 
         def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
-            number = ir.IntType(32)
-            function = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
-            called = cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0")
-            place = builder.inttoptr(arguments[0], cgutils.voidptr_t)
-            builder.call(called, [place, number(0), number(3), number(1)])
+            _call_prefetch(builder, builder.inttoptr(arguments[0], cgutils.voidptr_t), is_written=0)
             return context.get_dummy_value()
 
         return types.void(types.int64), generate
