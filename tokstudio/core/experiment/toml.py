@@ -27,10 +27,11 @@ Place = tuple[str | int, ...]
 _BLANK = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
 _SCALAR = re.compile(r"[^,\]}#\r\n]*+")
 _BARE = re.compile(r"[A-Za-z0-9_-]++")
+# Before Python 3.11.5, `(...)*+` ends at a wrong place where what is repeated can fail after its first character.
 _STRING = re.compile(
-    r'"""(?s:[^"\\]++|\\.|"{1,2}(?!"))*+"{3,5}'
-    r"|'''(?s:[^']++|'{1,2}(?!'))*+'{3,5}"
-    r'|"(?:[^"\\\n]++|\\.)*+"'
+    r'"""(?s:[^"\\]++|\\.|"(?!""))*"{3,5}'
+    r"|'''(?s:[^']++|'(?!''))*'{3,5}"
+    r'|"(?:[^"\\\n]++|\\.)*"'
     r"|'[^'\n]*+'"
 )
 _COMMENT = re.compile(r"#[^\n]*+")

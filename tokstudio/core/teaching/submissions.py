@@ -143,7 +143,8 @@ def _flat(key: object) -> object:
 _LONGEST_LITERAL = 4 << 20  # bytes that Python's parser reads; longer ones are read line by line
 _LARGEST_ID = 1 << 62
 _PREFIXES = ("merges", "bpe_merges", "merge_list")
-_ASSIGNED = re.compile(r"(?:#[^\n]*\n|\s)*+\w{1,40}(?: ?: ?[^=\n]{1,80})? ?= ?(?=[\[{(])")
+# No `*+` after the group: see `_STRING` in core/experiment/toml.py.
+_ASSIGNED = re.compile(r"(?:#[^\n]*+\n|\s++)*\w{1,40}(?: ?: ?[^=\n]{1,80})? ?= ?(?=[\[{(])")
 
 
 def rows_in(data: bytes) -> list[Row]:
