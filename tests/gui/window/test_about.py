@@ -56,11 +56,23 @@ def test_each_component_is_listed_with_its_version_and_its_licence_which_is_read
     assert about.minimumSizeHint().height() <= 560
 
 
-def test_shortcuts_are_listed_by_what_an_action_does(qtbot):
+def test_large_text_is_cut_in_no_column_but_the_widest(qtbot, theme):
+    theme.set_text_size(20)
+    keys = QAction("Copy")
+    keys.setShortcuts(["Ctrl+Shift+Alt+F11", "Ctrl+Shift+Alt+F12"])
+    for dialog, columns in ((AboutDialog(theme), (0, 1)), (ShortcutsDialog({"copy": keys}, theme), (1,))):
+        qtbot.addWidget(dialog)
+        dialog.show()
+        table = dialog.findChild(QTableWidget)
+        assert all(table.columnWidth(column) >= table.sizeHintForColumn(column) > 0 for column in columns)
+        assert table.horizontalScrollBar().maximum() == 0
+
+
+def test_shortcuts_are_listed_by_what_an_action_does(qtbot, theme):
     actions = {"undo": QAction("&Undo Add tale.txt"), "export_tokenizer": QAction("Tokenizer &Files…")}
     for name, keys in (("undo", "Ctrl+Z"), ("export_tokenizer", "Ctrl+E")):
         actions[name].setShortcut(keys)
-    dialog = ShortcutsDialog(actions)
+    dialog = ShortcutsDialog(actions, theme)
     qtbot.addWidget(dialog)
     table = dialog.findChild(QTableWidget)
     listed = [tuple(table.item(row, column).text() for column in range(2)) for row in range(2)]

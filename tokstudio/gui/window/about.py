@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, qVersion
+from PySide6.QtCore import QSize, Qt, qVersion
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -34,7 +34,7 @@ from tokstudio.core.base.subprocesses import is_bundle
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import named
-from tokstudio.gui.widgets.layouts import STRETCH, column, row
+from tokstudio.gui.widgets.layouts import STRETCH, column, resize_on_screen, row
 from tokstudio.version import __version__
 
 if TYPE_CHECKING:
@@ -192,10 +192,7 @@ class AboutDialog(_Dialog):
         )
         self.rows.addWidget(QLabel(about, wordWrap=True))
         parts = [(part.name, part.version, part.licence) for part in self._components]
-        self.table = _table(("Component", "Version", "Licence"), parts, "Components")
-        self.table.horizontalHeader().setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
-        self.table.setColumnWidth(0, 170)
-        self.table.setColumnWidth(1, 110)
+        self.table = _table(("Component", "Version", "Licence"), parts, "Components", wide=2)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.rows.addWidget(self.table, 3)
         self.licence = named(QPlainTextEdit(readOnly=True, tabChangesFocus=True), "Licence")
@@ -205,9 +202,7 @@ class AboutDialog(_Dialog):
         buttons = self.finish()
         copy = buttons.addButton("Copy Versions", QDialogButtonBox.ButtonRole.ActionRole)
         copy.clicked.connect(self._copy)
-        # For screens of 600 pixels too.
-        room = self.screen().availableSize()
-        self.resize(min(600, room.width() - 48), min(640, room.height() - 64))
+        resize_on_screen(self, theme, QSize(640, 640))
 
     def _show_licence(self, row: int, *_: int) -> None:
         if row >= 0:
@@ -221,7 +216,7 @@ class AboutDialog(_Dialog):
 class ShortcutsDialog(_Dialog):
     """All keyboard shortcuts, in a table made from the actions."""
 
-    def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
+    def __init__(self, actions: Mapping[str, QAction], theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__("Keyboard Shortcuts", parent)
         rows: list[tuple[str, str]] = []
         for name, action in actions.items():
@@ -234,17 +229,13 @@ class ShortcutsDialog(_Dialog):
                 elif name.startswith("export"):
                     text = f"Export {text}"
                 rows.append((text, keys))
-        table = _table(("Action", "Keys"), [*rows, *_MORE_KEYS], "Keyboard shortcuts")
-        table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        table.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.Interactive)
-        table.setColumnWidth(1, 160)
-        self.rows.addWidget(table)
-        self.resize(560, 560)
+        self.rows.addWidget(_table(("Action", "Keys"), [*rows, *_MORE_KEYS], "Keyboard shortcuts", wide=0))
         self.finish()
+        resize_on_screen(self, theme, QSize(560, 560))
 
 
-def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> QTableWidget:
-    """A read-only table for mouse and keyboard."""
+def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], name: str, wide: int) -> QTableWidget:
+    """A read-only table for mouse and keyboard; the column `wide` takes the width that the others leave."""
     table = named(QTableWidget(len(rows), len(titles)), name)
     table.setHorizontalHeaderLabels(titles)
     table.verticalHeader().hide()
@@ -258,4 +249,7 @@ def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> Q
             item = QTableWidgetItem(text)
             item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
             table.setItem(place, number, item)
+    table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+    table.horizontalHeader().setSectionResizeMode(wide, QHeaderView.ResizeMode.Stretch)
+    table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
     return table

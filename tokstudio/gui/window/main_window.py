@@ -283,7 +283,7 @@ class MainWindow(QMainWindow):
 
     def show_shortcuts(self) -> None:
         """Lists all keyboard shortcuts."""
-        ShortcutsDialog(self.actions_by_id, self).exec()
+        ShortcutsDialog(self.actions_by_id, self.theme, self).exec()
 
     def show_about(self) -> None:
         """Shows version and licence."""

@@ -124,6 +124,14 @@ def specials(session, theme, make_run, opened):
     return opened(SpecialsDialog(session, run, theme))
 
 
+def test_all_columns_of_special_tokens_have_room_on_a_small_screen_with_large_text(qtbot, theme, specials):
+    theme.set_text_size(16)
+    specials.resize(760, 600)
+    table, columns = specials.table, range(specials.model.columnCount())
+    qtbot.waitUntil(lambda: all(table.columnWidth(at) >= table.sizeHintForColumn(at) for at in columns))
+    assert table.horizontalScrollBar().maximum() == 0
+
+
 def edit(dialog, row, column, text):
     dialog.model.setData(dialog.model.index(row, column), text)
 

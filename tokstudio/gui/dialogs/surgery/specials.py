@@ -188,10 +188,10 @@ class SpecialsDialog(SurgeryDialog):
         self.table.setEditTriggers(trigger.DoubleClicked | trigger.EditKeyPressed | trigger.AnyKeyPressed)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.table.verticalHeader().setDefaultSectionSize(theme.scaled(28))
-        self.table.horizontalHeader().setHighlightSections(False)
-        self.table.horizontalHeader().setSectionResizeMode(TOKEN, QHeaderView.ResizeMode.Stretch)
-        for number, width in ((ID, 72), (ROLE, 104), (KIND, 150)):
-            self.table.setColumnWidth(number, theme.scaled(width))
+        header = self.table.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(TOKEN, QHeaderView.ResizeMode.Stretch)
         self.table.setMinimumHeight(theme.scaled(220))
 
     def _make_below(self) -> QWidget:
