@@ -126,6 +126,7 @@ class StatusLine(QStatusBar):
             signal.connect(self._forget_sentence)
         session.training.state_changed.connect(self._forget_during_training)
         theme.changed.connect(self._set_fonts)
+        theme.settled.connect(self._set_fonts)  # what is hidden has its new height now
         self.messageChanged.connect(self._tell_rest)
         self.messageChanged.connect(lambda sentence: self.notice.pause(bool(sentence)))
         self._set_fonts()
