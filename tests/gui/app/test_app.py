@@ -372,7 +372,8 @@ def test_closing_asks_about_a_run_trained_after_the_demo_but_not_about_that_of_t
     assert asked == [["Run 2 has not been saved or exported."]]
 
 
-def test_a_picture_that_cannot_be_written_is_an_error(qtbot, tmp_path, capsys):
+def test_a_picture_that_cannot_be_written_is_an_error(qtbot, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(app, "_PICTURE_SETTLES", 0)
     assert main(["--demo", "--screenshot", str(tmp_path / "missing" / "demo.png")]) == 1
     assert "demo.png: the picture could not be written." in capsys.readouterr().err
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -95,7 +96,8 @@ def test_card_and_status_bar_count_the_loops_that_are_compiled_and_a_click_hides
             time.sleep(0.01)
 
     monkeypatch.setattr(training_module, "prepare_work", compiling)
-    status = window.status
+    status, jobs = window.status, window.session.jobs
+    jobs.pauses = replace(jobs.pauses, shown_bar=10)
     begin(qtbot, window)
     press(window, Qt.Key.Key_R, CONTROL)
     for loops in (3, 20):

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QTabBar, QToolButton, QWidget
 
-from tests.gui.person import TEXT, at_rest, at_window, trained
+from tests.gui.person import PAUSES, TEXT, at_rest, at_window, trained
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.panes.corpus.pane import CorpusPane
+from tokstudio.gui.session.common.jobs import Pauses
 from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.widgets.layouts import TallBody
@@ -25,6 +28,12 @@ SETTINGS = Settings(
     unknown_token="<?>",
     special_tokens=("<|end|>",),
 )
+
+
+@pytest.fixture
+def pauses() -> Pauses:
+    """What is set here has its forecast at once."""
+    return replace(PAUSES, forecast=5)
 
 
 @pytest.fixture

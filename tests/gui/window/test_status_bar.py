@@ -38,8 +38,8 @@ def for_ever() -> Work[None]:
 
 
 def for_a_while() -> Work[str]:
-    for part in range(100):
-        yield Progress("writing", part, 100)
+    for part in range(10):
+        yield Progress("writing", part, 10)
         time.sleep(0.002)
     return "Wrote merges.csv."
 
@@ -132,7 +132,7 @@ def test_a_message_at_the_end_of_a_job_stays(qtbot, session, line):
     job = session.jobs.start(for_a_while)
     job.finished.connect(line.say)
     qtbot.waitUntil(lambda: not session.jobs.running)
-    qtbot.wait(50)
+    qtbot.wait(10)
     assert line.currentMessage() == "Wrote merges.csv."
     assert not line.label.isVisible(), "one sentence stands there, not two"
 
@@ -164,7 +164,7 @@ def test_a_sentence_is_one_line_that_ends_in_dots_with_a_tip(line, qtbot, sessio
 
 
 def test_a_long_job_shows_a_bar_can_be_cancelled_and_is_hidden_by_a_message_only_briefly(qtbot, session, line):
-    session.jobs.pauses = replace(session.jobs.pauses, shown_bar=100)
+    session.jobs.pauses = replace(session.jobs.pauses, shown_bar=10)
     job = session.jobs.start(for_ever)
     qtbot.waitUntil(line.cancel.isVisible)
     assert line.label.text() == "Encoding…"
@@ -173,7 +173,7 @@ def test_a_long_job_shows_a_bar_can_be_cancelled_and_is_hidden_by_a_message_only
     qtbot.waitUntil(lambda: not session.jobs.running)
     assert job.is_cancelled
     assert not line.bar.isVisible()
-    session.jobs.pauses = replace(session.jobs.pauses, brief_message=50)
+    session.jobs.pauses = replace(session.jobs.pauses, brief_message=5)
     session.jobs.start(for_ever)
     line.say("Wrote merges.csv.")
     assert line.currentMessage() == "Wrote merges.csv."
@@ -289,6 +289,7 @@ def test_progress_does_not_draw_the_window_at_once(qtbot, session, line):
             yield Progress("writing", part, 100_000)
             time.sleep(0.0005)
 
+    session.jobs.pauses = replace(session.jobs.pauses, shown_bar=10)
     job = session.jobs.start(slowly)
     qtbot.waitUntil(lambda: line.bar.isVisible() and line.bar.value() > 0)
     seen = Drawn()
