@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -105,7 +106,7 @@ def draw(scale: int, folder: Path) -> None:
             assert time.monotonic() < until, f"no rest: {busy}, {session.training.state}, {window.messages.text.text()}"
             quiet = quiet + 1 if done() and not studio.session.jobs.running else 0
             application.processEvents()
-            time.sleep(0.01)
+            time.sleep(0.004)
 
     with tempfile.TemporaryDirectory() as settings:
         studio = Studio(application, Preferences(Path(settings) / "settings.ini"))
@@ -139,13 +140,19 @@ def draw(scale: int, folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    from tokstudio import Corpus, TrainingConfig, train
     from tokstudio.core.base.progress import finish
     from tokstudio.core.warm_up import prepare_work
     from tokstudio.gui.app import app  # noqa: F401
+    from tokstudio.gui.plot import chart  # noqa: F401
+    from tokstudio.gui.window.panes import KINDS
 
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    # Once for all scales.
+    # Once for all scales: what the start of a window loads, and the compiled loops.
+    for kind in KINDS.values():
+        import_module(f"tokstudio.gui.panes.{kind.rpartition('.')[0]}")
     finish(prepare_work())
+    train(Corpus.from_text(LATIN), TrainingConfig(vocabulary_size=260)).encode(LATIN)
     for scale in sorted({picture.scale for picture in PICTURES.values()}):
         if not (process := os.fork()):
             draw(scale, Path(sys.argv[1]))
