@@ -14,7 +14,7 @@ from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.window import main_window
 from tokstudio.gui.window.panes import KINDS
-from tokstudio.gui.window.workspaces import LEARN, TRAIN, WORKSPACES
+from tokstudio.gui.window.workspaces import LEARN, WORKSPACES
 
 EVERY = set().union(*(workspace.panes for workspace in WORKSPACES.values()))
 
@@ -36,10 +36,10 @@ def controls(window) -> list[str]:
 
 @pytest.mark.parametrize(
     ("workspace", "arranged"),
-    [(LEARN, False), (LEARN, True), (TRAIN, False), ("explore", False), ("explore", True), ("compare", False)],
+    [(LEARN, False), (LEARN, True), ("explore", False), ("explore", True), ("compare", False)],
 )
 def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, monkeypatch, workspace, arranged):
-    looks, stored = [], Preferences().file
+    looks, stored, is_first = [], Preferences().file, (workspace, arranged) == (LEARN, False)
     left_in = Preferences()
     left_in.set("workspace", workspace)
     left_in.flush()
@@ -61,18 +61,17 @@ def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, mo
             assert window.explore.page.empty.isVisible()
             assert "Each document of the corpus will have a row here" in window.explore.page.empty.label.text()
         look = {("first", "window"): window.grab().toImage()}
-        # An arrangement of one's own concerns this workspace, and the next one by the way there and back.
-        others = [name for name in WORKSPACES if name != workspace][: 1 if arranged else None]
+        # How panes look elsewhere, the first start shows; others concern their workspace, left once and entered again.
+        others = [name for name in WORKSPACES if name != workspace][: None if is_first else 1]
         for name in (workspace, *others, workspace, "with a run"):
             if name in WORKSPACES:
                 window.show_workspace(name)
             else:
                 window.places.begin_runs()
             quiet(qtbot, window)
-            for _ in range(3):
-                settle(qtbot, window)
-                seen = [pane for pane in window.panes if not pane.visibleRegion().isEmpty()]
-                at_rest(qtbot, *seen)
+            settle(qtbot, window)
+            seen = [pane for pane in window.panes if not pane.visibleRegion().isEmpty()]
+            at_rest(qtbot, *seen)
             look |= {(name, pane.objectName()): pane.grab().toImage() for pane in seen}
             beside = {pane.objectName(): window.tabifiedDockWidgets(pane) for pane in window.panes}
             look[name, "tabs"] = {name: [other.objectName() for other in others] for name, others in beside.items()}
@@ -81,8 +80,8 @@ def test_a_pane_that_is_made_later_looks_as_one_that_was_there_at_once(qtbot, mo
         look["all", "controls"] = controls(window)
         looks.append(look)
 
-    if (workspace, arranged) != (LEARN, False):
-        # How the style is applied, the first start shows.
+    if not is_first:
+        # How the style is applied, that one shows, too.
         monkeypatch.setattr(Theme, "style_sheet", "")
     if arranged:
         assert at_the_window(monkeypatch, arrange, ever_first=True) == 0
