@@ -195,7 +195,7 @@ def test_no_parts_of_a_page_of_explore_overlap_and_none_needs_more_than_640_pixe
             is_low = size.height() == 640
             for rule in range(page.rows.count() if page.titled == "Clean Up" and is_low else 0):
                 page.findings.selectRow(rule)
-                settle(qtbot, window)
+                QApplication.processEvents()
                 assert window.size() == size, rule
             assert window.size() == size, page.titled
 
@@ -269,7 +269,7 @@ def test_every_pane_fits_into_a_low_window_whatever_is_in_front_and_however_long
             front = [place[turn % len(place)] for place in shared]
             for pane in front:
                 pane.raise_()
-            settle(qtbot, window)
+            QApplication.processEvents()
             assert all(pane.seen for pane in front), (workspace, turn)
             for _ in range(2):  # as a border is dragged, a column of two places becomes one on the way
                 window.resize(low)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtWidgets import QApplication, QMainWindow
 
 from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio.core.base.errors import CorpusError
@@ -192,7 +192,7 @@ def test_a_message_is_hidden_without_its_cause_and_a_sample_tells_of_settings_th
     card.clear()
     window.actions_by_id["sample_train_article"].trigger()
     quiet(qtbot, window)
-    qtbot.wait(120)
+    QApplication.processEvents()
     assert not card.isVisible()
     for settings in (Settings(100_000, held_out=0.1), Settings(5_000, pattern="(")):
         session.training.set_settings(settings)

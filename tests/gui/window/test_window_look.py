@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QItemSelectionModel, QObject, QPoint, QRect, QSize, Qt
@@ -207,27 +205,19 @@ def test_a_change_of_text_size_updates_every_measure_what_is_hidden_later_and_ke
         QApplication.processEvents()
         return [button.isVisible() for button in buttons], figures.text(), rows.defaultSectionSize()
 
-    before = measures()
-    with qtbot.waitSignal(theme.settled):
-        theme.set_text_size(BODY_PIXELS + 5)
-        assert {label.font().pixelSize() for label in seen} == {theme.scaled(12)}
-        assert hidden[0].font().pixelSize() != theme.scaled(12), "it costs the time of those in sight"
-    assert size != hidden[0].font().pixelSize() == theme.scaled(12)
-    assert measures() != before
-    assert figures.width() >= figures.sizeHint().width(), "no figure is cut"
-    with qtbot.waitSignal(theme.settled):
-        actions["text_reset"].trigger()
-        assert measures() == before
-        actions["more_settings"].trigger()
-        assert {label.font().pixelSize() for label in hidden if label.isVisible()} == {size}
-    # What is chosen, and every size, is as before after larger text and back.
     table = window.merges.table
-    window.places.open(window.merges)
 
     def look():
         rows = sorted(index.row() for index in table.selectionModel().selectedRows())
         widths = {pane.objectName(): pane.width() for pane in window.panes if not pane.visibleRegion().isEmpty()}
         return rows, window.size(), widths, [table.columnWidth(at) for at in range(table.model().columnCount())]
+
+    def select_rows():
+        settle(qtbot, window)
+        table.selectRow(7)
+        more = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
+        table.selectionModel().select(table.model().index(9, 0), more)
+        return look()
 
     def change(act):
         with qtbot.waitSignal(theme.settled):
@@ -235,19 +225,30 @@ def test_a_change_of_text_size_updates_every_measure_what_is_hidden_later_and_ke
         settle(qtbot, window)
         return look()
 
-    for size in (QSize(1440, 900), QSize(1024, 640)):
-        window.resize(size)
-        settle(qtbot, window)
-        table.selectRow(7)
-        more = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
-        table.selectionModel().select(table.model().index(9, 0), more)
-        before = look()
-        if size.height() == 900:
-            assert change(actions["theme_dark"].trigger) == before
-            continue
-        rows, *_ = change(partial(theme.set_text_size, BODY_PIXELS + 2))
-        assert rows == [7, 9]
-        assert change(actions["text_reset"].trigger) == before
+    def enlarge_text():
+        theme.set_text_size(BODY_PIXELS + 5)
+        assert {label.font().pixelSize() for label in seen} == {theme.scaled(12)}
+        assert hidden[0].font().pixelSize() != theme.scaled(12), "it costs the time of those in sight"
+
+    def reset_text():
+        actions["text_reset"].trigger()
+        assert measures() == before
+        actions["more_settings"].trigger()
+        assert {label.font().pixelSize() for label in hidden if label.isVisible()} == {size}
+        actions["more_settings"].trigger()
+
+    # What is chosen, and every size, is as before after larger text and back.
+    window.resize(1440, 900)
+    first = select_rows()
+    assert change(actions["theme_dark"].trigger) == first
+    window.resize(1024, 640)
+    first, before = select_rows(), measures()
+    chosen, *_ = change(enlarge_text)
+    assert chosen == [7, 9]
+    assert size != hidden[0].font().pixelSize() == theme.scaled(12)
+    assert measures() != before
+    assert figures.width() >= figures.sizeHint().width(), "no figure is cut"
+    assert change(reset_text) == first
 
     def enlarge():
         actions["text_larger"].trigger()
