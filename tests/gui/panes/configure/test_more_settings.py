@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -10,7 +11,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
-from tests.gui.person import TEXT
+from tests.gui.person import PAUSES, TEXT
 from tokstudio import Corpus
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX, splitter
 from tokstudio.core.training.forecast import Forecast
@@ -19,6 +20,8 @@ from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.widgets.controls import ChoiceBox
 
 SPECIAL = "<|end|>"
+
+forecast_at_once = pytest.mark.parametrize("pauses", [replace(PAUSES, forecast=5)], indirect=True)
 
 
 @pytest.fixture
@@ -303,6 +306,7 @@ def test_settings_from_elsewhere_are_shown_in_every_field_and_named_while_more_i
     assert pane.more.taken_over(Settings(None, 7, ELSEWHERE.pattern)) == ELSEWHERE == session.training.settings
 
 
+@forecast_at_once
 def test_the_forecast_is_shown_above_train(qtbot, pane, session):
     session.corpus.add_text(TEXT)
     qtbot.waitUntil(lambda: session.training.forecast is not None)
@@ -334,6 +338,7 @@ def test_too_little_memory_is_reported_and_a_sample_is_offered(qtbot, pane, sess
     assert session.runs.active.name.startswith("Run 1 (sample of 1.")
 
 
+@forecast_at_once
 def test_a_training_can_start_in_spite_of_too_little_memory(qtbot, pane, session):
     session.corpus.add_text(TEXT)
     qtbot.waitUntil(lambda: session.training.forecast is not None)
@@ -374,6 +379,7 @@ def test_the_preview_stays_pale_in_its_place_while_an_expression_is_wrong(qtbot,
     assert pane.pattern.caption.text() == "Split by the last expression that worked."
 
 
+@forecast_at_once
 def test_a_missing_character_is_named_at_the_list(qtbot, more, pane, session):
     session.corpus.add_text("abc " * 20)
     own = Settings(base="characters", base_vocabulary=("a", "b", " ", "<?>"))

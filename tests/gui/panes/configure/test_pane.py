@@ -14,8 +14,11 @@ from tests.gui.languages import PARALLEL, TEXTS
 from tests.gui.person import PAUSES, TEXT, at_window
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.training.forecast import Forecast
 from tokstudio.gui.panes.configure.pane import ConfigurePane
 from tokstudio.gui.session.training.training import Settings
+
+FORECAST, NEVER = Forecast(0.5, 1_000, None, len(TEXT), ""), 2**31 - 1
 
 
 @pytest.fixture
@@ -182,44 +185,53 @@ def test_a_pause_does_not_widen_the_pane_and_no_text_is_cut(qtbot, pane, session
     qtbot.waitUntil(lambda: session.training.current is None)
 
 
-@pytest.mark.parametrize("height", range(420, 640, 20))
-def test_no_control_moves_around_a_training(qtbot, pane, session, height):
-    session.corpus.add_text(TEXT)
-    pane.window().resize(300, height)
-    qtbot.waitUntil(lambda: pane.forecast.isVisible())
+def at_heights(pane, look):
+    """What `look` gives at heights of the window that leave room for more and more help."""
+    found = []
+    for height in range(320, 460, 20):
+        pane.window().resize(300, height)
+        for _ in range(2):  # help that has gone leaves room in the next turn
+            QApplication.processEvents()
+        found.append(look())
+    return found
+
+
+@pytest.mark.parametrize("pauses", [replace(PAUSES, forecast=NEVER)], indirect=True)
+def test_no_control_moves_with_the_forecast_or_around_a_training(qtbot, pane, session):
     controls = pane.size_field, pane.frequency_field, pane.pattern, pane.algorithm, pane.more_button
 
     def places():
-        QApplication.processEvents()
-        return [(control.y(), control.height()) for control in controls]
+        return at_heights(pane, lambda: [(control.y(), control.height()) for control in controls])
 
+    session.corpus.add_text(TEXT)
+    qtbot.waitUntil(lambda: bool(pane.pattern.caption.text()))
     before = places()
+    assert len({*map(tuple, before)}) == 6, "each height but one leaves room for more"
+    session.training.set_forecast(FORECAST)
+    assert pane.forecast.isVisible()
+    assert places() == before
     session.training.step()
     qtbot.waitUntil(lambda: session.training.state == "paused")
     assert places() == before
     session.training.stop()
     qtbot.waitUntil(lambda: session.training.current is None and pane.continue_button.isVisible())
     assert places() == before
-    qtbot.waitUntil(lambda: pane.forecast.isVisible())
-    assert places() == before
 
 
-@pytest.mark.parametrize("pauses", [replace(PAUSES, changes=2**31 - 1)], indirect=True)
-@pytest.mark.parametrize("height", range(420, 640, 20))
-def test_no_help_goes_when_the_text_has_been_split(qtbot, pane, session, height):
-    session.corpus.add_text(TEXT)
-    pane.window().resize(300, height)
-    qtbot.waitUntil(lambda: pane.forecast.isVisible())
+@pytest.mark.parametrize("pauses", [replace(PAUSES, changes=NEVER, forecast=NEVER)], indirect=True)
+def test_no_help_goes_when_the_text_has_been_split(qtbot, pane, session):
     notes = pane.size_field.note, pane.frequency_field.note, pane.algorithm.choice.note
-    before = [note.isVisible() for note in notes]
+
+    def shown():
+        return at_heights(pane, lambda: [note.isVisible() for note in notes])
+
+    session.corpus.add_text(TEXT)
+    session.training.set_forecast(FORECAST)
+    before = shown()
     assert not pane.pattern.caption.text()
     pane.pattern._split()
     qtbot.waitUntil(lambda: bool(pane.pattern.caption.text()))
-    pane.window().resize(300, height + 1)
-    QApplication.processEvents()
-    pane.window().resize(300, height)
-    QApplication.processEvents()
-    assert [note.isVisible() for note in notes] == before
+    assert shown() == before
 
 
 def an_invalid_file_is_an_error_and_changes_nothing(qtbot, window, answers, path):
