@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial, partialmethod
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import font_source_sans_pro
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt, QThread
+from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QSize, Qt, QThread, QTimer
 from PySide6.QtGui import QAction, QCursor, QFont, QFontDatabase
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
@@ -49,12 +50,26 @@ def old_objects() -> None:
     gc.freeze()
 
 
+def wait_until(qtbot: QtBot, holds: Callable[[], bool], *, timeout: int = PATIENCE) -> None:
+    """Handles events until it holds: looks after a millisecond, where `qtbot` would after ten, and then ever later."""
+    loop, begun = QEventLoop(), monotonic()
+    timer = QTimer(loop, singleShot=True)
+    timer.timeout.connect(loop.quit)
+    waited = 0
+    while not holds():
+        assert waited <= timeout, f"it does not hold after {waited} ms"
+        timer.start(min(1 + waited // 10, 10))
+        loop.exec()
+        waited = round(1000 * (monotonic() - begun))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def patience() -> Iterator[None]:
     """Lets every wait last as long as a first training, which compiles; 5 seconds are too few beside other work."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("waitUntil", "waitSignal", "waitExposed"):
+        for name in ("waitSignal", "waitExposed"):
             patch.setattr(QtBot, name, partialmethod(getattr(QtBot, name), timeout=PATIENCE))
+        patch.setattr(QtBot, "waitUntil", wait_until)
         yield
 
 
@@ -111,8 +126,9 @@ def pauses(request: pytest.FixtureRequest) -> Pauses:
 
 @pytest.fixture(autouse=True)
 def handed_in(monkeypatch: pytest.MonkeyPatch, pauses: Pauses) -> None:
-    """Hands the pauses to each window that starts, and lets what scrolls come to rest at once."""
+    """Hands the pauses to each window that starts, and lets what scrolls come to rest and work be looked at at once."""
     monkeypatch.setattr("tokstudio.gui.widgets.layouts.REST", 5)
+    monkeypatch.setattr("tokstudio.gui.widgets.work_line.TICK", 5)
     monkeypatch.setattr("tokstudio.gui.app.app.Session", partial(Session, pauses=pauses))
 
 

@@ -29,11 +29,7 @@ def tab_to(window, wanted):
 
 def told(qtbot, window, words):
     """Waits until the card says something."""
-
-    def says() -> None:
-        assert words in window.tour.card.text.text(), window.tour.card.text.text()
-
-    qtbot.waitUntil(says)
+    qtbot.waitUntil(lambda: words in window.tour.card.text.text())
 
 
 def lit(window):

@@ -15,7 +15,7 @@ from tokstudio.gui.widgets.labels import in_a_sentence, named, paragraph_label
 from tokstudio.gui.widgets.layouts import column, row
 from tokstudio.gui.widgets.menus import link_button
 
-_TICK = 100  # milliseconds between two looks at the progress
+TICK = 100  # milliseconds between two looks at the progress
 _BAR = 120  # pixels
 _WORKING = "Working"
 
@@ -64,7 +64,7 @@ class WorkLine(QWidget):
         column(self._wrong, self._working, spacing=6, parent=self)
         for part in (self._wrong, self._working, self):
             part.hide()
-        self._timer = QTimer(self, interval=_TICK)
+        self._timer = QTimer(self, interval=TICK)
         self._timer.timeout.connect(self._tick)
 
     def show_state(self, busy: bool, problem: str) -> None:

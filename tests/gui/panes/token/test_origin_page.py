@@ -145,8 +145,8 @@ def test_work_can_be_cancelled_and_tried_again_and_other_tokens_follow(qtbot, se
     found = origin_page._origin_work
     monkeypatch.setattr(origin_page, "_origin_work", slow)
     session.view.look_at(ord("a"))
-    qtbot.waitUntil(page.work.cancel.isVisible)
-    assert page.work.doing.text() == "Counting uses…"
+    qtbot.waitUntil(lambda: page.work.doing.text() == "Counting uses…")
+    assert page.work.cancel.isVisible()
     qtbot.mouseClick(page.work.cancel, Qt.MouseButton.LeftButton)
     assert not page.busy
     assert page.work.problem.text() == "Cancelled."
