@@ -42,7 +42,7 @@ def ended(qtbot, session):
 def test_playing_shows_every_state_from_the_playhead_or_from_the_start_again(
     qtbot, session, pane, make_run, states, actions
 ):
-    run = make_run(vocabulary_size=266)
+    run = make_run(vocabulary_size=261)
     states.clear()
     session.player.set_speed("30")
     qtbot.mouseClick(pane.bar.play_button, Qt.MouseButton.LeftButton)
@@ -52,15 +52,15 @@ def test_playing_shows_every_state_from_the_playhead_or_from_the_start_again(
     assert states == list(range(len(run) + 1))
     assert pane.bar.play_button.accessibleName() == "Play merges"
     assert not actions["play"].isChecked()
-    session.view.set_playhead(6)
+    session.view.set_playhead(3)
     states.clear()
     session.player.play()
     ended(qtbot, session)
-    assert states == list(range(7, len(run) + 1))
+    assert states == list(range(4, len(run) + 1))
 
 
 def test_fast_speeds_skip_states_but_reach_the_end(qtbot, session, pane, trained, states, monkeypatch):
-    monkeypatch.setattr(module, "SPEEDS", (Speed("test", "All", "all", seconds=0.2),))
+    monkeypatch.setattr(module, "SPEEDS", (Speed("test", "All", "all", seconds=0.1),))
     states.clear()
     session.player.set_speed("test")
     session.player.play()

@@ -318,4 +318,4 @@ class Studio(RuleBasedStateMachine):
 
 @pytest.mark.usefixtures("qapp")
 def test_any_order_of_actions_leaves_a_consistent_state():
-    run_state_machine_as_test(Studio, settings=how(max_examples=25 * TIMES, stateful_step_count=25, deadline=None))
+    run_state_machine_as_test(Studio, settings=how(max_examples=15 * TIMES, stateful_step_count=25, deadline=None))

@@ -24,6 +24,7 @@ from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats.huggingface.format import HuggingFace
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.dialogs.export import format_list
 from tokstudio.gui.dialogs.export import queue as export_plan
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
 from tokstudio.gui.dialogs.export.format_list import SignedLine
@@ -551,8 +552,9 @@ def test_a_change_of_the_active_run_does_not_change_the_exported_one(qtbot, sess
 
 
 def test_python_code_and_the_report_say_what_was_written_and_what_stayed_the_same(
-    qtbot, session, with_special, opened, out, answers
+    qtbot, session, with_special, opened, out, answers, monkeypatch
 ):
+    monkeypatch.setattr(format_list, "COPIED_FOR", 5)
     dialog = opened("huggingface")
     row = dialog.list.rows["huggingface"]
     assert row.copy_button.isHidden()

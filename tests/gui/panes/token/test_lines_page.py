@@ -165,9 +165,9 @@ def test_a_tokenizer_of_another_library_has_lines_too(qtbot, session, pane, tmp_
 def test_scrolling_lists_more_lines_and_the_note_says_so(qtbot, make_run, session, pane):
     make_run(CORPUS * 36, vocabulary_size=258, pattern="gpt2")
     session.view.set_playhead(0)
-    session.view.look_at(ord("t"))
+    session.view.look_at("太".encode()[0])
     found = len(settled(qtbot, pane))
-    assert pane.lines.note.text() == f"The first {found:,} of 15,120 places; scroll for more"
+    assert pane.lines.note.text() == f"The first {found:,} of 1,080 places; scroll for more"
     qtbot.keyClick(pane.lines.table, Qt.Key.Key_End)
     assert len(settled(qtbot, pane)) > found
 

@@ -308,7 +308,7 @@ def picky(qtbot, session, pane):
 
 @pytest.mark.parametrize("order", [Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder])
 def test_only_tokens_that_are_there_are_listed_in_the_order_of_any_column(qtbot, pane, session, picky, order):
-    for column, merges in product((ID, MERGE, TOKEN, USES), (len(picky), 3, 40, 41, 39, 0, len(picky))):
+    for column, merges in product((ID, MERGE, TOKEN, USES), (len(picky), 3, 41, 39, 0)):
         if merges == len(picky):
             pane.table.sortByColumn(column, order)
         session.view.set_playhead(merges)

@@ -141,7 +141,7 @@ def test_a_job_begins_after_the_current_event(qtbot):
 
     job, listener = listened(work)
     job.start()
-    begun = now.wait(0.2)
+    begun = now.wait(0.05)
     assert not begun
     assert job.running
     qtbot.waitUntil(lambda: ("ended", None) in listener.heard)

@@ -52,9 +52,9 @@ def test_it_waits_after_every_merge_and_shows_each_of_them(qtbot, session, monke
     monkeypatch.setattr(module, "_HELD", 0.0)
     seen = [0]
     session.training.merges_added.connect(lambda: seen.append(len(session.runs.active)))
-    play(session)
+    play(session, 261)
     qtbot.waitUntil(lambda: session.training.current is None)
-    assert list(dict.fromkeys(seen)) == list(range(15))
+    assert list(dict.fromkeys(seen)) == list(range(6))
 
 
 def test_pause_step_and_stop_work_while_it_is_played(qtbot, session, stands_still):
@@ -76,6 +76,7 @@ def test_pause_step_and_stop_work_while_it_is_played(qtbot, session, stands_stil
 
 def test_closing_while_it_is_played_leaves_nothing(qtbot, session, monkeypatch):
     monkeypatch.setattr(module, "played_interval", lambda made: 0.02)
+    monkeypatch.setattr(module, "_HELD", 0.0)
     play(session)
     qtbot.waitUntil(lambda: len(session.runs.active) > 2)
     session.close()
@@ -117,7 +118,7 @@ def test_the_first_training_of_a_sample_is_played_and_its_sentences_are_held_and
     model = window.merges.model
     play(session, 300)
     run, training = session.runs.active, session.training.current
-    qtbot.waitUntil(lambda: len(training._unread) > 20)
+    qtbot.waitUntil(lambda: len(training._unread) > 5)
     shown = len(run)
     assert shown > 0
     assert window.status.label.text() == merge_sentence(run, shown)
@@ -133,7 +134,7 @@ def test_the_first_training_of_a_sample_is_played_and_its_sentences_are_held_and
     assert session.view.playhead == len(run)
 
     monkeypatch.setattr(module, "played_interval", lambda made: 0.05)
-    session.training.set_settings(Settings(262))
+    session.training.set_settings(Settings(259))
     session.training.start(played=True)
     qtbot.waitUntil(lambda: session.training.current is None)
     run = session.runs.active

@@ -28,7 +28,8 @@ _MOST_SHOWN = 3  # sentences of one kind, as a vocabulary may have ten thousand 
 _WORDS_OF_A_KIND = 3  # the first words that sentences of one kind share: "The special token"
 _BAR = 140
 _TEXTS = "The test text is built in, and hard on purpose. The sample is of the corpus."
-_COPY, _COPIED, _COPIED_FOR = "Copy Python", "Copied", 3000  # milliseconds
+_COPY, _COPIED = "Copy Python", "Copied"
+COPIED_FOR = 3000  # milliseconds
 INDENT = 26  # the left edge of the text of the check box
 
 
@@ -163,7 +164,7 @@ class FormatRow(QWidget):
     def _copy(self) -> None:
         self.copy_asked.emit(self._name)
         self.copy_button.setText(_COPIED)
-        QTimer.singleShot(_COPIED_FOR, self, lambda: self.copy_button.setText(_COPY))
+        QTimer.singleShot(COPIED_FOR, self, lambda: self.copy_button.setText(_COPY))
 
 
 def _capitalized(text: str) -> str:
