@@ -32,11 +32,12 @@ _LATER = {
     "tokstudio.core.libraries.server": ("numpy", "tokenizers", "tiktoken", "sentencepiece"),
     "tokstudio.core.libraries.template_server": ("jinja2.sandbox",),
     "tokstudio.core.hub.fetching": (
-        "tokstudio.core.hub.repositories", "tokstudio.core.hub.encodings", "tiktoken.load", "tqdm.asyncio",
-        "huggingface_hub.hf_api", "huggingface_hub.file_download",
+        "tokstudio.core.hub.repositories", "tokstudio.core.hub.encodings", "tiktoken.load", "encodings.idna",
+        "tqdm.asyncio", "huggingface_hub.hf_api", "huggingface_hub.file_download",
     ),
     "tokstudio.core.corpus.remote.serving": (
-        "pyarrow.parquet", "tqdm.asyncio", "huggingface_hub.hf_api", "huggingface_hub.file_download", "s3fs",
+        "pyarrow.parquet", "pyarrow.compute", "pyarrow.json", "numpy.ma", "encodings.idna", "tqdm.asyncio",
+        "huggingface_hub.hf_api", "huggingface_hub.file_download", "s3fs",
     ),
 }  # fmt: skip
 # What takes seconds, and few need: for a nursery that has forked often. The server sets these variables before.
