@@ -182,6 +182,8 @@ _hints = cache(get_type_hints)
 
 
 def _of_type(kind: Any, value: object, name: str) -> Any:  # noqa: ANN401
+    if kind in (str, int, bool) and type(value) is kind:  # as most are
+        return value
     if get_origin(kind) is UnionType:
         return None if value is None else _of_type(get_args(kind)[0], value, name)
     if get_origin(kind) is tuple and isinstance(value, list):
@@ -195,7 +197,6 @@ def _of_type(kind: Any, value: object, name: str) -> Any:  # noqa: ANN401
             return cast("type", kind)(**{key: _of_type(hints[key], one, key) for key, one in row.items()})
         except TypeError as error:
             raise ValueError(f"a value is missing: {error}") from error
-    is_plain = kind in (str, int, bool) and type(value) is kind
-    if is_plain or (kind is float and type(value) in (int, float)) or get_origin(kind) is Mapping:
+    if (kind is float and type(value) in (int, float)) or get_origin(kind) is Mapping:
         return value
     raise ValueError(f"{name} is not known")

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -211,11 +212,15 @@ def _read(folder: Path) -> KeptText | None:
     """The kept text in a folder; None where it is none, or is not whole."""
     try:
         with (folder / DESCRIPTION).open("rb") as file:
-            values = json.loads(file.read(_LARGEST))
-        sets = tuple(from_values(KeptSet, one) for one in values["sets"])
-        if any(name != os.path.basename(name) for one in sets for name in one.files):
-            return None
-        is_whole = all((folder / name).is_file() for one in sets for name in one.files)
-        return KeptText(folder, from_values(TextOrigin, values["origin"]), sets) if is_whole else None
+            origin, sets = _described(file.read(_LARGEST))
+        files = {entry.name for entry in os.scandir(folder) if entry.is_file()}
+        is_whole = all(files.issuperset(one.files) for one in sets)
+        return KeptText(folder, origin, sets) if is_whole else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
+
+
+@lru_cache(maxsize=1)  # each of thousands of files of a text asks for the same
+def _described(content: bytes) -> tuple[TextOrigin, tuple[KeptSet, ...]]:
+    values = json.loads(content)
+    return from_values(TextOrigin, values["origin"]), tuple(from_values(KeptSet, one) for one in values["sets"])
