@@ -19,6 +19,7 @@ from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.training.training import Settings
 from tokstudio.gui.state.training_plans import TrainingPlan
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.window import status_bar
 from tokstudio.gui.window.status_bar import Pace, StatusLine
 
 
@@ -163,7 +164,10 @@ def test_a_sentence_is_one_line_that_ends_in_dots_with_a_tip(line, qtbot, sessio
     assert any(cut.pixelColor(x, y) != plain for x in range(340, 389) for y in range(cut.height()))
 
 
-def test_a_long_job_shows_a_bar_can_be_cancelled_and_is_hidden_by_a_message_only_briefly(qtbot, session, line):
+def test_a_long_job_shows_a_bar_can_be_cancelled_and_is_hidden_by_a_message_only_briefly(
+    qtbot, monkeypatch, session, line
+):
+    monkeypatch.setattr(status_bar, "_SHOWN_FOR", 10 * PATIENCE)
     session.jobs.pauses = replace(session.jobs.pauses, shown_bar=10)
     job = session.jobs.start(for_ever)
     qtbot.waitUntil(line.cancel.isVisible)

@@ -474,6 +474,8 @@ def test_a_folder_named_after_the_tokenizer_is_proposed_and_made_when_it_is_writ
         dialog = ExportDialog(session, session.runs.active, ("classic",), theme, preferences, answers)
         qtbot.addWidget(dialog)
         dialog.open()
+        # The first check begins after a pause, in which no job runs.
+        qtbot.waitUntil(dialog.export_button.isEnabled)
         settle(qtbot, session)
         return dialog
 
