@@ -147,6 +147,10 @@ def test_step_pause_resume_and_stop_by_keys_and_closing_ends_a_training_only_aft
         qtbot.waitUntil(lambda made=made: session.runs.active is not None and len(session.runs.active) == made)
         qtbot.waitUntil(lambda: session.training.state == "paused")
     assert window.actions_by_id["pause"].text() == "&Resume"
+    changed = []
+    window.actions_by_id["pause"].changed.connect(lambda: changed.append(session.training.state))
+    session.view.set_text("another text")
+    assert not changed, "what stays the same is not set again: the tool bar would be laid out anew"
     qtbot.keyClick(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
     qtbot.waitUntil(lambda: session.training.current is None)
     assert session.runs.active.ended == "stopped"

@@ -505,9 +505,11 @@ class MainWindow(QMainWindow):
         self.actions_by_id["redo"].setText(f"Re&do {redo}".rstrip())
         self.actions_by_id["show_intervals"].setChecked(self.session.comparison.intervals)
         self.notices.refresh()
-        paused = self.session.training.state == "paused"
-        self.actions_by_id["pause"].setText("&Resume" if paused else "&Pause")
-        self.actions_by_id["pause"].setIcon(icon("train" if paused else "pause", self.theme))
+        paused, pause = self.session.training.state == "paused", self.actions_by_id["pause"]
+        if pause.text() != (text := "&Resume" if paused else "&Pause"):
+            pause.setText(text)
+            # The same icon, too, would have the tool bar laid out anew.
+            pause.setIcon(icon("train" if paused else "pause", self.theme))
         if self.session.runs.all:
             self.places.begin_runs()
             self.toolbar.show_run_tools(True)
