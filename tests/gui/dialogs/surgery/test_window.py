@@ -39,6 +39,11 @@ def begun(qtbot, window, settings):
     return session.runs.active
 
 
+def emptied(window):
+    window.session.runs.replace_all([])
+    window.session.corpus.set_sources(())
+
+
 def asked(qtbot, window, action, kind):
     """Triggers an action, and gives its dialog when it knows its effect."""
     window.actions_by_id[action].trigger()
@@ -59,8 +64,7 @@ def proved(qtbot, window):
     return found[0]
 
 
-@at_window()
-def test_actions_say_why_they_are_grey_and_tokens_of_the_vocabulary_are_forbidden_and_pruned(qtbot, window):
+def tokens_of_the_vocabulary_are_forbidden_and_pruned(qtbot, window):
     by_id = window.actions_by_id
     for name in (*MENU, *OF_TOKENS, "show_proof"):
         assert not by_id[name].isEnabled()
@@ -104,10 +108,7 @@ def test_actions_say_why_they_are_grey_and_tokens_of_the_vocabulary_are_forbidde
     assert session.training.settings.forbidden == ()
 
 
-@at_window()
-def test_a_pruned_tokenizer_is_compared_alone_and_kept_by_a_project_and_gets_other_special_tokens(
-    qtbot, tmp_path, window, answers
-):
+def a_pruned_tokenizer_is_kept_by_a_project_and_gets_other_special_tokens(qtbot, tmp_path, window, answers):
     session, by_id, notices = window.session, window.actions_by_id, []
     runs, state = session.runs, session.comparison
     begun(qtbot, window, Settings(260, pattern="gpt2"))
@@ -182,8 +183,7 @@ def test_a_pruned_tokenizer_is_compared_alone_and_kept_by_a_project_and_gets_oth
     assert [*window.session.runs.active.special_tokens] == ["<|b|>"]
 
 
-@at_window()
-def test_a_forbidden_token_leaves_an_extension_alone_and_reserved_ids_are_filled_by_one(qtbot, window, answers):
+def an_extension_is_left_alone_by_a_forbidden_token_and_fills_reserved_ids(qtbot, window, answers):
     session = window.session
     start = begun(qtbot, window, Settings(262, pattern="gpt2")).tokenizer
     config = TrainingConfig(vocabulary_size=270, pattern="gpt2")
@@ -224,8 +224,7 @@ def test_a_forbidden_token_leaves_an_extension_alone_and_reserved_ids_are_filled
     assert session.training.settings == replace(trained, vocabulary_size=len(run.tokenizer), max_token_bytes=9)
 
     # Reserved ids are filled, or the proof is offered when an extension has ended.
-    session.runs.replace_all([])
-    session.corpus.set_sources(())
+    emptied(window)
     notices = []
     run = begun(qtbot, window, Settings(270, pattern="gpt2", special_tokens=("<|endoftext|>", "<|reserved_0|>")))
     session.corpus.add_text("und der Hund und die Katze " * 30)
@@ -258,3 +257,14 @@ def test_a_forbidden_token_leaves_an_extension_alone_and_reserved_ids_are_filled
     dialog = asked(qtbot, window, "fork_tokenizer", ExtendDialog)
     assert "Merge 4" in dialog.windowTitle()
     dialog.reject()
+
+
+@at_window()
+def test_actions_say_why_they_are_grey_and_change_the_tokens_of_a_run_or_an_extension_and_a_project_keeps_it(
+    qtbot, tmp_path, window, answers
+):
+    tokens_of_the_vocabulary_are_forbidden_and_pruned(qtbot, window)
+    emptied(window)
+    an_extension_is_left_alone_by_a_forbidden_token_and_fills_reserved_ids(qtbot, window, answers)
+    emptied(window)
+    a_pruned_tokenizer_is_kept_by_a_project_and_gets_other_special_tokens(qtbot, tmp_path, window, answers)
