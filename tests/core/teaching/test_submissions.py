@@ -150,7 +150,7 @@ def shapes(merges):
 
 SHAPES = shapes(MERGES)
 # A few merges are read sooner.
-SMALL = shapes(MERGES[:25])
+SMALL = shapes(MERGES[:12])
 
 
 @pytest.mark.parametrize("shape", SHAPES)
