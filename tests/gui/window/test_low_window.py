@@ -316,6 +316,7 @@ def test_large_text_widens_no_window_beyond_its_screen_and_cuts_no_tab_and_small
 ):
     trained(qtbot, window, 270)
     window.resize(screen)
+    window.actions_by_id["workspace_train"].trigger()
     settle(qtbot, window)
     usual = tabs(window)
 
@@ -324,6 +325,14 @@ def test_large_text_widens_no_window_beyond_its_screen_and_cuts_no_tab_and_small
             window.preferences.set("text_size", size)
         settle(qtbot, window)
 
+    def least_widths():
+        return [pane.minimumSizeHint().width() for pane in window.panes if pane.isVisible()]
+
+    least = least_widths()
+    enlarge(26)
+    assert least_widths() != least
+    enlarge(13)
+    qtbot.waitUntil(lambda: least_widths() == least)
     window.actions_by_id["workspace_learn"].trigger()
     enlarge(21)
     for workspace in ("learn", "train"):

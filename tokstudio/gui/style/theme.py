@@ -106,6 +106,7 @@ class Theme(QObject):
     changing = Signal()  # every widget has the old style sheet
     changed = Signal()
     settled = Signal()  # the others have the new one too
+    sized = Signal()  # before `settled`, if it has other fonts or sizes
 
     def __init__(self, mode: Mode = "system", parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -115,14 +116,19 @@ class Theme(QObject):
         self._application: QApplication | None = None
         self._system_font: QFont | None = None
         self._unseen = _Unseen(self)
-        self._unseen.done.connect(self.settled)
+        self._unseen.done.connect(self._settle)
+        self._has_other_sizes = False  # than hidden widgets have
         self.palette = self._chosen_palette()
         # Queued: the signal comes before the style has the new scheme's palette, which would then replace ours.
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._refresh, Qt.ConnectionType.QueuedConnection)
 
     def follow(self, apply: Callable[[], object]) -> None:
-        """Calls `apply` now, and after each change of colours, fonts or sizes."""
+        """Calls `apply` now, after each change of colours, fonts or sizes, and when hidden widgets have the new fonts.
+
+        Until then their size hints are those of the fonts before.
+        """
         self.changed.connect(apply)
+        self.sized.connect(apply)
         apply()
 
     def set_mode(self, mode: Mode) -> None:
@@ -135,15 +141,13 @@ class Theme(QObject):
         pixels = min(max(pixels, 9), 40)
         if pixels != self.text_size:
             self.text_size = pixels
-            self._apply()
-            self.changed.emit()
+            self._change_sizes()
 
     def set_families(self, interface: str, monospace: str) -> None:
         """Sets the font families of the interface, and of tokens and bytes; "" for the system's."""
         if (interface, monospace) != self._families:
             self._families = interface, monospace
-            self._apply()
-            self.changed.emit()
+            self._change_sizes()
 
     def scaled(self, pixels: int) -> int:
         """Scales a size designed for body text of 13 pixels to the current text size."""
@@ -193,6 +197,17 @@ class Theme(QObject):
             with _left_alone([widget for widget in there if isValid(widget)]):
                 application.setStyleSheet(self.style_sheet)
             self.changed.emit()
+
+    def _change_sizes(self) -> None:
+        self._has_other_sizes = True
+        self._apply()
+        self.changed.emit()
+
+    def _settle(self) -> None:
+        if self._has_other_sizes:
+            self._has_other_sizes = False
+            self.sized.emit()
+        self.settled.emit()
 
     def _chosen_palette(self) -> Palette:
         if self.mode == "system":

@@ -125,11 +125,9 @@ class StatusLine(QStatusBar):
         for signal in (session.history.changed, session.view.playhead_changed, session.view.text_changed):
             signal.connect(self._forget_sentence)
         session.training.state_changed.connect(self._forget_during_training)
-        theme.changed.connect(self._set_fonts)
-        theme.settled.connect(self._set_fonts)  # what is hidden has its new height now
         self.messageChanged.connect(self._tell_rest)
         self.messageChanged.connect(lambda sentence: self.notice.pause(bool(sentence)))
-        self._set_fonts()
+        theme.follow(self._set_fonts)
         self._refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
