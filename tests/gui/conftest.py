@@ -126,9 +126,8 @@ def pauses(request: pytest.FixtureRequest) -> Pauses:
 
 @pytest.fixture(autouse=True)
 def handed_in(monkeypatch: pytest.MonkeyPatch, pauses: Pauses) -> None:
-    """Hands the pauses to each window that starts, and lets what scrolls come to rest and work be looked at at once."""
+    """Hands the pauses to each window that starts, and lets what scrolls come to rest at once."""
     monkeypatch.setattr("tokstudio.gui.widgets.layouts.REST", 5)
-    monkeypatch.setattr("tokstudio.gui.widgets.work_line.TICK", 5)
     monkeypatch.setattr("tokstudio.gui.app.app.Session", partial(Session, pauses=pauses))
 
 

@@ -38,7 +38,8 @@ def shown(box: ChoiceBox) -> str:
     return box.shown_name(option)
 
 
-def test_work_is_named_with_a_capital_and_names_in_it_stay(qtbot):
+def test_work_is_named_with_a_capital_and_names_in_it_stay(qtbot, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.widgets.work_line.TICK", 5)
     progress = Progress("training Run 2 (without 4.5 MB)", 1, 4)
     line = WorkLine("Page", Theme(), {"encoding": "Encoding documents"}, lambda: progress, list, list)
     qtbot.addWidget(line)

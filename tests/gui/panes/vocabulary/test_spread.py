@@ -201,8 +201,8 @@ def test_without_documents_the_pane_says_why_and_work_is_cancelled(qtbot, sessio
     found = module.spread_work
     monkeypatch.setattr(module, "spread_work", slow)
     choose(pane, "Documents")
-    qtbot.waitUntil(pane.work.cancel.isVisible)
-    assert pane.work.doing.text() == "Encoding the corpus…"
+    qtbot.waitUntil(lambda: pane.work.doing.text() == "Encoding the corpus…")
+    assert pane.work.cancel.isVisible()
     qtbot.mouseClick(pane.work.cancel, Qt.MouseButton.LeftButton)
     assert pane.work.problem.text() == "Cancelled."
     assert set(column_texts(pane.model, RANGE)) == {"–"}
