@@ -326,7 +326,7 @@ def test_large_text_widens_no_window_beyond_its_screen_and_cuts_no_tab_and_small
         settle(qtbot, window)
 
     def least_widths():
-        return [pane.minimumSizeHint().width() for pane in window.panes if pane.isVisible()]
+        return [pane.minimumSizeHint().width() for pane in window.panes if pane.objectName() in ("configure", "merges")]
 
     least = least_widths()
     enlarge(26)
