@@ -179,6 +179,7 @@ class Studio(QObject):
         self.session.corpus.sources_changed.connect(self._log_sources)
         self.session.training.state_changed.connect(self._log_training)
         self.session.runs.changed.connect(self._log_run)
+        self._application = application
         application.focusChanged.connect(self._log_focus)
         if isinstance(application, Application):
             application.file_asked.connect(self._open_file)
@@ -206,6 +207,7 @@ class Studio(QObject):
     def close(self) -> None:
         """Removes everything; unsaved work is offered at the next start, unless the user closed the window."""
         # For example because the system ends the program, or its display is gone.
+        self._application.focusChanged.disconnect(self._log_focus)
         self.session.close(leave=self.window.isVisible())
         self.window.deleteLater()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
@@ -293,7 +295,8 @@ class Studio(QObject):
 
     def _log_run(self) -> None:
         run = self.session.view.run
-        _log.info("Shown: %s, playhead %d", run and f"run {run.key}, {len(run)} merges", self.session.view.playhead)
+        shown = f"run {run.key}, {len(run)} merges" if run is not None else "no run"
+        _log.info("Shown: %s, playhead %d", shown, self.session.view.playhead)
 
     def _log_sources(self) -> None:
         _log.info("Sources: %s", ", ".join(source.name for source in self.session.corpus.sources) or "none")
