@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from tests.gui.person import at_the_window, at_window, quiet, trained
 from tests.gui.project.behind import killed
@@ -134,7 +134,7 @@ def test_a_crash_is_offered_after_unsaved_work_and_at_each_start_until_it_is_dis
     assert left_reports(reports_folder()) == []
 
 
-def test_uncaught_errors_of_slots_and_of_threads_are_shown_at_once_and_reported(qtbot, monkeypatch):
+def test_uncaught_errors_of_slots_and_of_threads_are_shown_at_once_and_reported(qtbot, qapp, monkeypatch, caplog):
     def fail_in_a_slot():
         raise ZeroDivisionError("of a slot")
 
@@ -179,6 +179,10 @@ def test_uncaught_errors_of_slots_and_of_threads_are_shown_at_once_and_reported(
 
     assert at_the_window(monkeypatch, break_it) == 0
     assert at_the_window(monkeypatch, look) == 0
+    with caplog.at_level("INFO"):
+        caplog.clear()
+        qapp.focusChanged.emit(None, QWidget())
+    assert "Focus:" not in caplog.text, "a closed window logs nothing, which a later one in the process would report"
 
 
 @at_window()
