@@ -16,7 +16,8 @@ from tokstudio import ConfigError, Tokenizer
 from tokstudio.core.base.arrays import in_large_pages
 from tokstudio.core.base.progress import finish
 from tokstudio.core.kernels import known_words, short_words
-from tokstudio.core.kernels.short_words import DONE, MOST_RANKS, NEED_ROOM, SHORT, TOO_LONG, UNKNOWN, encode_words
+from tokstudio.core.kernels.many_words import encode_words
+from tokstudio.core.kernels.short_words import DONE, MOST_RANKS, NEED_ROOM, SHORT, TOO_LONG, UNKNOWN
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.tokenizer.encoder import Encoder
 from tokstudio.core.tokenizer.known_words import KnownWords
@@ -44,7 +45,9 @@ def encoded(alphabet, pairs, results, limit, words, room=4000):
     unit_ids, byte_pairs = table.units_for(alphabet)
     unknown = -1 if alphabet.unknown is None else alphabet.unknown
     merging = unit_ids, unknown, byte_pairs, table.pairs, table.bits, limit
-    why, done = encode_words(np.frombuffer(b"".join(raw), np.uint8).copy(), offsets, 0, *merging, ids, id_offsets)
+    why, done = encode_words(
+        np.frombuffer(b"".join(raw) + bytes(3), np.uint8).copy(), offsets, 0, *merging, ids, id_offsets
+    )
     return why, [ids[id_offsets[k] : id_offsets[k + 1]].tolist() for k in range(done)]
 
 
@@ -104,6 +107,67 @@ def test_bytes_without_an_id_are_the_unknown_token_where_there_is_one():
     assert encoded(Alphabet("bytes", UTF8, UTF8, 300), pairs, results, 3, words) == (DONE, expected)
 
 
+def many_words(letters, count):
+    """Words of 1 to 40 letters, more than are merged at once, among them some of one letter alone."""
+    chance = np.random.default_rng(7)
+    words = ["".join(chance.choice(list(letters), size)) for size in chance.integers(1, 41, count)]
+    words[::9] = [letters[0] * size for size in range(1, 1 + len(words[::9]))]
+    return words
+
+
+@pytest.mark.parametrize("limit", [0, 7, 200])
+def test_many_words_become_the_tokens_of_each_by_itself(limit):
+    """With an id for each byte, many are merged at once; without one for some, each is merged by itself."""
+    pairs, results = some_merges(3, list(b"abc"))
+    words = many_words("abc", 500)
+    expected = [encode_slowly(each.encode(), pairs[:limit], results[:limit]) for each in words]
+    for alphabet in (Alphabet.of_bytes(range(256)), Alphabet("bytes", UTF8, UTF8)):
+        assert encoded(alphabet, pairs, results, limit, words, room=20_000) == (DONE, expected)
+    # As many words are encoded as have room: without merges, a word has a token for each byte.
+    room = sum(map(len, words[:60])) - 1
+    why, found = encoded(Alphabet.of_bytes(range(256)), pairs, results, limit, words, room=room)
+    used = sum(map(len, found))
+    assert (why, found) == (NEED_ROOM, expected[: len(found)])
+    assert used + len(words[len(found)]) > room >= used
+
+
+def test_pairs_of_the_same_slots_are_told_apart_in_many_words():
+    """All pairs of the letters have merges, and so do many pairs of what these make."""
+    letters, chance = "abcdefghijklmnop", np.random.default_rng(2)
+    pairs = [(ord(one), ord(other)) for one in letters for other in letters]
+    known = [*map(ord, letters), *range(1000, 1000 + len(pairs))]
+    others = [(one, other) for one in known for other in known][len(pairs) :]
+    # Half of the slots are taken.
+    pairs += [others[place] for place in chance.permutation(len(others))[: 4095 - len(pairs)]]
+    words = many_words(letters, 300)
+    order = np.concatenate([chance.permutation(256), 256 + chance.permutation(len(pairs) - 256)])
+    for is_ordered in (True, False):
+        order = order if is_ordered else chance.permutation(order)
+        ranked, results = [pairs[place] for place in order], (1000 + order).tolist()
+        given_merges = ranked, results, len(pairs), words, 20_000
+        many = encoded(Alphabet.of_bytes(range(256)), *given_merges)
+        # Where parts come later, the merges cannot be applied one after another.
+        if is_ordered:
+            assert many == (DONE, [encode_slowly(each.encode(), ranked, results) for each in words])
+        assert many == encoded(Alphabet("bytes", UTF8, UTF8), *given_merges)
+
+
+def test_new_words_that_occur_again_and_again_have_their_tokens_at_each_place():
+    """Few are new, so that they wait until the end for each other; then many at once, and some of them again."""
+    pairs, results = some_merges(3, list(b"abc "))
+    few, several = many_words("abc", 5), many_words("abc", 400)
+    words = [few[place] for place in np.random.default_rng(1).integers(0, 5, 900)] + several + several[::-1]
+    encoder = Tokenizer(np.array(pairs), np.array(results)).own_encoder
+    raw = np.frombuffer("".join(words).encode() + bytes(16), np.uint8)
+    ends, table = np.cumsum(list(map(len, words))), KnownWords({})
+    once = {word: encode_slowly(word.encode(), pairs, results) for word in few + several}
+    expected = [token for word in words for token in once[word]]
+    for _ in range(2):
+        out = np.zeros(len(raw), np.uint32)
+        assert table.write_words(raw, 0, ends, encoder._merging(200), True, out, 0) == (len(words), len(expected))
+        assert out[: len(expected)].tolist() == expected
+
+
 def text_of_many_words():
     """More new words than a table has room for at first, among them long ones and words met before."""
     chance = np.random.default_rng(5)
@@ -124,6 +188,17 @@ def test_new_words_are_encoded_where_they_are_met(limit):
     for word in pieces(text.encode(), named_pattern("gpt2")):
         expected += encode_slowly(word, pairs[:limit], results[:limit])
     for _ in range(2):  # with an empty cache, and a warm one
+        (ids,) = finish(encoder.encode_work(prepared.data, prepared.pieces, np.array([-1], np.int32), 1))
+        assert ids.tolist() == expected
+
+
+def test_ids_that_are_too_large_to_be_packed_are_kept():
+    large = 1 << 20  # packed ids are below
+    tokenizer = Tokenizer(np.array([[97, 98], [98, 99]]), np.array([large, large - 1]), pattern="gpt2")
+    encoder = Encoder(tokenizer.alphabet, MergeTable(tokenizer.merges, tokenizer.merge_results), 2, "gpt2")
+    prepared = finish(tokenizer.prepared_work("ab bc abbcab " * 40))
+    expected = [large, *([32, large - 1, 32, large, large - 1, large, 32, large] * 40)[:-1]]
+    for _ in range(2):
         (ids,) = finish(encoder.encode_work(prepared.data, prepared.pieces, np.array([-1], np.int32), 1))
         assert ids.tolist() == expected
 

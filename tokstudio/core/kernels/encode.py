@@ -24,7 +24,7 @@ from tokstudio.core.kernels.tables import Int32, Int64
 Bytes = NDArray[np.uint8]
 
 _NONE = -1
-_MIX = np.uint64(0x9E3779B97F4A7C15)
+MIX = np.uint64(0x9E3779B97F4A7C15)
 _LOW = 0xFFFFFFFF
 
 # Indexes of the state of an encoding (int64).
@@ -34,7 +34,7 @@ STARTED, HEAP_SIZE, ROOTS, STATE_SIZE = range(4)
 @njit(nogil=True, cache=True, inline="always")
 def slot_of(pair: int, mask: int) -> int:
     """The first slot to try for a pair in a table of `mask` + 1 slots."""
-    return np.int64((np.uint64(pair) * _MIX) >> np.uint64(32)) & mask
+    return np.int64((np.uint64(pair) * MIX) >> np.uint64(32)) & mask
 
 
 @njit(nogil=True, cache=True, inline="always")

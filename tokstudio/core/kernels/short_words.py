@@ -41,7 +41,7 @@ _PLACE = SHORT - 1
 _ROW = SHORT + 16
 _BYTES_OF_ROW = 4 * _ROW
 SCRATCH = 5 * _ROW
-_EDGE = np.int64(-3)  # no token of a table of merges, not even of one that leaves merges out
+EDGE = np.int64(-3)  # no token of a table of merges, not even of one that leaves merges out
 _ANY_RANK = np.int64(1) << np.int64(31)
 
 # The results of the loops.
@@ -155,8 +155,8 @@ def _merge(of: WordMerges, n: int) -> None:
     """Merges the tokens that a word of `n` base tokens begins with."""
     tokens, orders, merged = of.scratch, of.scratch + _BYTES_OF_ROW, of.scratch + 2 * _BYTES_OF_ROW
     following, previous = of.scratch + 3 * _BYTES_OF_ROW, of.scratch + 4 * _BYTES_OF_ROW
-    set_int32(tokens, 0, _EDGE)
-    set_int32(tokens, n + 1, _EDGE)
+    set_int32(tokens, 0, EDGE)
+    set_int32(tokens, n + 1, EDGE)
     for place in range(n + 1, n + 8):
         set_int32(orders, place, -1)
     while True:
@@ -212,52 +212,3 @@ def fill_byte_pairs(unit_ids: Int32, pairs: Int64, bits: Bytes, byte_pairs: Int6
     for pair in range(byte_pairs.size):
         left, right = unit_ids[pair >> 8], unit_ids[pair & 0xFF]
         byte_pairs[pair] = find_likely(slots, mask, bits_at, bit_mask, left, right, _ANY_RANK)
-
-
-@njit(nogil=True, cache=True)
-def encode_words(
-    words: Bytes,
-    offsets: Int64,
-    first: int,
-    unit_ids: Int32,
-    unknown: int,
-    byte_pairs: Int64,
-    pairs: Int64,
-    bits: Bytes,
-    limit: int,
-    ids: NDArray[np.uint32],
-    id_offsets: Int64,
-) -> tuple[int, int]:
-    """Encodes the words from number `first` on.
-
-    Args:
-        words: uint8, the words one after another; valid UTF-8 for characters.
-        offsets: int64 [n + 1], the start of each, and the end of the last; no word is empty.
-        first: The first word to encode.
-        unit_ids: int32 [256] for bytes or [0x110000] for characters: their ids, -1 for none.
-        unknown: The id for a character that has none; -1 to return at it. Bytes without an id end the loop.
-        byte_pairs: That of `fill_byte_pairs`; int64 [0] for characters.
-        pairs: The hash table of merges; see `kernels.encode`.
-        bits: Those of `fill_pairs`.
-        limit: The number of merges to apply.
-        ids: uint32, written: the tokens of all words.
-        id_offsets: int64 [n + 1], written: the start of the tokens of each word, and the end of the last.
-
-    Returns:
-        The reason to return, and the word.
-    """
-    scratch = np.empty(SCRATCH, np.int32)
-    of = merging_of(unit_ids, unknown, byte_pairs, pairs, bits, limit, scratch)
-    words_at, ids_at = address_of(words), address_of(ids)
-    for word in range(first, offsets.size - 1):
-        at, to = offsets[word], id_offsets[word]
-        size = offsets[word + 1] - at
-        if to + size > ids.size:
-            return NEED_ROOM, word
-        amount = encode_short(words_at + at, of, size, ids_at + 4 * to)
-        if amount < 0:
-            return -amount, word
-        id_offsets[word + 1] = to + amount
-    # Numba frees an array after its last use, and takes its address for none of the uses.
-    scratch[0] = 0
-    return DONE, offsets.size - 1

@@ -233,7 +233,7 @@ class Encoder:
 
     def _encode_words(self, known_words: KnownWords) -> tuple[int, int]:
         """Encodes short words from the first that is not encoded; why it ends, as in the loop, and the word there."""
-        from tokstudio.core.kernels.short_words import encode_words
+        from tokstudio.core.kernels.many_words import encode_words
 
         return encode_words(*self._arguments(known_words, self.limit))
 

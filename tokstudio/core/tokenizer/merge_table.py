@@ -69,7 +69,7 @@ class MergeTable:
         self.pairs, self.bits = _hashed(self._merges, self._results)
 
     def units_for(self, alphabet: Alphabet) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The arguments `unit_ids` and `byte_pairs` of `kernels.short_words.encode_words`."""
+        """The arguments `unit_ids` and `byte_pairs` of `kernels.many_words.encode_words`."""
         if alphabet.base != "bytes":
             return alphabet.id_of, np.empty(0, np.int64)
         # Another thread may replace it by one for another alphabet at any time.

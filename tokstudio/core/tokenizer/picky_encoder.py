@@ -64,8 +64,8 @@ class PickyEncoder(Encoder):
         self._events = events
 
     def _encode_words(self, known_words: KnownWords) -> tuple[int, int]:
+        from tokstudio.core.kernels.many_words import encode_words
         from tokstudio.core.kernels.replay import replay_words
-        from tokstudio.core.kernels.short_words import encode_words
 
         first = known_words.encoded
         # Without merges, this gives the base tokens.

@@ -1,0 +1,330 @@
+"""Encoding many short words: sixteen words are merged at once, one in each lane, in the time of some six one by one.
+
+Numbers of the words are in rows of `LANES`: number k of a row is that of lane k. As in `short_words`, the token, the
+order and the result of the merge that begin at each place are kept, place 0 in row 1. The rows of tokens before and
+after all places have a token that no pair has, so that the ends need no branches. One number a word has a bit for each
+place where a token begins: the next and the one before are found in it.
+"""
+
+# SPDX-License-Identifier: MIT
+# pyright: reportArgumentType=false, reportReturnType=false, reportAssignmentType=false
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.kernels.compiled import njit
+from tokstudio.core.kernels.encode import MIX
+from tokstudio.core.kernels.intrinsics import (
+    address_of,
+    inner,
+    int32_at,
+    int64_at,
+    lowest_bit,
+    set_eight,
+    set_int32,
+    uint32_at,
+)
+from tokstudio.core.kernels.lanes import (
+    LANES,
+    below,
+    chosen,
+    each,
+    each_wide,
+    gather,
+    gather_bytes,
+    gather_wide,
+    has_fast_lanes,
+    is_any,
+    lane_numbers,
+    lanes_at,
+    least,
+    lowest_bits,
+    narrow,
+    scatter,
+    set_lanes,
+    wide,
+    wide_lanes_at,
+    zeros_above,
+)
+from tokstudio.core.kernels.short_words import (
+    DONE,
+    EDGE,
+    MOST_RANKS,
+    NEED_ROOM,
+    SCRATCH,
+    SHORT,
+    WordMerges,
+    encode_short,
+    merging_of,
+)
+from tokstudio.core.kernels.tables import Int32, Int64
+
+if TYPE_CHECKING:
+    from tokstudio.core.kernels.lanes import Lanes, Mask
+
+# numpy's stubs cannot tell an element from an array where the index came out of an array itself.
+
+Bytes = NDArray[np.uint8]
+
+#: The most words of a call of `encode_many`: sorted by their lengths, few lanes wait for longer words.
+MANY = 128
+# The most base tokens of a word in a lane, which are the bits of a number there; and none of its places.
+_MOST, _NO_ORDER = 32, -1
+
+# The bytes of a row, and where rows and numbers are in the scratch: the tokens of each sixteen words, as these are
+# written when all are merged; orders and results of one sixteen, and its starts and sizes; a bit for each place where a
+# token begins; the words by size, where each is among them, and the end of each size.
+_ROW = 4 * LANES
+_TOKENS_AT = 4 * SCRATCH
+_TOKENS_SIZE = _ROW * (_MOST + 2)
+_ORDERS_AT = _TOKENS_AT + MANY // LANES * _TOKENS_SIZE
+_RESULTS_AT = _ORDERS_AT + _ROW * (_MOST + 1)
+_STARTS_AT = _RESULTS_AT + _ROW * (_MOST + 1)
+_SIZES_AT = _STARTS_AT + 2 * _ROW
+_BEGINS_AT = _SIZES_AT + _ROW
+_SORTED_AT = _BEGINS_AT + 4 * MANY
+_PLACES_AT = _SORTED_AT + 4 * MANY
+_COUNTS_AT = _PLACES_AT + 4 * MANY
+#: The elements of the scratch of `encode_many`, int32.
+MANY_SCRATCH = (_COUNTS_AT >> 2) + _MOST + 2
+
+
+@njit(nogil=True, cache=True, inline="always")
+def encodes_many(of: WordMerges, unit_ids: Int32) -> bool:
+    """Whether `encode_many` is to be used: it would be slow elsewhere, and cannot tell of a byte without an id."""
+    lowest = np.int64(0)
+    for token in unit_ids[:256]:
+        lowest |= token
+    return has_fast_lanes() and of.byte_pairs != 0 and of.limit <= MOST_RANKS and lowest >= 0
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _are_likely(of: WordMerges, hashes: Lanes, mask: Mask) -> Mask:
+    """The lanes whose pair a merge may join; see `encode.find_likely`."""
+    place = hashes & of.bit_mask
+    return mask & (gather(of.bits, place >> 5, mask) >> (place & 31) & 1 == each(1))
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _look_up(of: WordMerges, slot: Lanes, pair: Lanes, value: Lanes, searched: Mask) -> tuple[Lanes, Mask]:
+    """Looks at one slot in each lane; the values of pairs that are there, and the lanes to search on."""
+    held = gather_wide(of.slots, slot + slot, searched)
+    found = searched & (held == pair)
+    value = chosen(found, gather_wide(of.slots, slot + slot + 1, found), value)
+    return value, searched & ~(found | (held == each_wide(-1)))
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _find_two(of: WordMerges, left: Lanes, token: Lanes, right: Lanes, mask: Mask) -> tuple[Lanes, Lanes]:
+    """What `encode.find` gives for the pair of the token with the one on its right, and with the one on its left.
+
+    The two do not wait for each other's memory.
+    """
+    pair, other = wide(token) << 32 | wide(right) & 0xFFFFFFFF, wide(left) << 32 | wide(token) & 0xFFFFFFFF
+    slot, other_slot = narrow(pair * MIX >> 32), narrow(other * MIX >> 32)
+    searched, other_searched = _are_likely(of, slot, mask), _are_likely(of, other_slot, mask)
+    value = other_value = each_wide(-1)
+    while is_any(searched | other_searched):
+        slot, other_slot = slot & of.mask, other_slot & of.mask
+        value, searched = _look_up(of, slot, pair, value, searched)
+        other_value, other_searched = _look_up(of, other_slot, other, other_value, other_searched)
+        slot, other_slot = slot + 1, other_slot + 1
+    return value, other_value
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _orders(values: Lanes, places: Lanes) -> Lanes:
+    """The orders of pairs that begin at some places, by their values as of `find`."""
+    return narrow(values >> 32) << 8 | places
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _enter(of: WordMerges, tokens: int, longest: int) -> None:
+    """Writes the base tokens of the words in the lanes, and their pairs."""
+    orders, results = of.scratch + _ORDERS_AT, of.scratch + _RESULTS_AT
+    starts, sizes = wide_lanes_at(of.scratch + _STARTS_AT), lanes_at(of.scratch + _SIZES_AT)
+    set_lanes(tokens, each(EDGE))
+    set_lanes(tokens + _ROW * (_MOST + 1), each(EDGE))
+    mask = below(each(0), sizes)
+    byte = gather_bytes(starts, mask)
+    for place in range(longest):
+        row = _ROW * (place + 1)
+        set_lanes(tokens + row, gather(of.unit_ids, byte, mask))
+        mask = below(each(place + 1), sizes)
+        following = gather_bytes(starts + (place + 1), mask)
+        values = gather_wide(of.byte_pairs, byte << 8 | following, mask)
+        set_lanes(orders + row, chosen(mask, _orders(values, each(place)), each(_NO_ORDER)))
+        set_lanes(results + row, narrow(values))
+        byte = following
+
+
+@inner
+def _merge_lanes(of: WordMerges, tokens: int, begins: int, longest: int) -> None:
+    """Merges sixteen words at once.
+
+    Args:
+        of: The merges. Its scratch has the address and the size of each word; 0 bytes for a lane without one.
+        tokens: The address of int32 [_MOST + 2, LANES], written.
+        begins: That of uint32 [LANES], written: a bit for each place where a token begins.
+        longest: The most bytes of a word, at most `_MOST`.
+    """
+    if not has_fast_lanes():
+        return
+    _enter(of, tokens, longest)
+    orders, results = of.scratch + _ORDERS_AT, of.scratch + _RESULTS_AT
+    sizes, lane, none = lanes_at(of.scratch + _SIZES_AT), lane_numbers(), each(_NO_ORDER)
+    begin = chosen(below(sizes, each(_MOST)), (each(1) << (sizes & (_MOST - 1))) - 1, none)
+    while True:
+        best = lanes_at(orders + _ROW)
+        for row in range(2, longest):
+            best = least(best, lanes_at(orders + _ROW * row))
+        mask = below(best >> 8, each(of.limit))
+        if not is_any(mask):
+            break
+        place = best & (_MOST - 1)
+        bit = each(1) << place
+        behind = begin & ~(bit | bit - 1)
+        further = behind & behind - 1  # without the token that is joined
+        gone, after, before = lowest_bits(behind), lowest_bits(further), each(31) - zeros_above(begin & bit - 1)
+        begin = chosen(mask, begin & ~(behind ^ further), begin)
+        at, at_before = (place + 1) * LANES | lane, (before + 1) * LANES | lane
+        token = gather(results, at, mask)
+        left, right = gather(tokens, at_before, mask), gather(tokens, (after + 1) * LANES | lane, mask)
+        scatter(tokens, at, token, mask)
+        scatter(orders, (gone + 1) * LANES | lane, none, mask)
+        value, other = _find_two(of, left, token, right, mask)
+        scatter(orders, at, _orders(value, place), mask)
+        scatter(results, at, narrow(value), mask)
+        scatter(orders, at_before, _orders(other, before), mask)
+        scatter(results, at_before, narrow(other), mask)
+    set_lanes(begins, begin)
+
+
+@inner
+def _sort(of: WordMerges, offsets: int, first: int, last: int) -> int:
+    """Sorts words by their sizes, longer than `_MOST` last; returns how many are not longer."""
+    by_size, places, ends = of.scratch + _SORTED_AT, of.scratch + _PLACES_AT, of.scratch + _COUNTS_AT
+    for size in range(_MOST + 2):
+        set_int32(ends, size, 0)
+    for word in range(first, last):
+        size = min(int64_at(offsets, word + 1) - int64_at(offsets, word), _MOST + 1)
+        set_int32(ends, size, int32_at(ends, size) + 1)
+    short = total = np.int64(0)
+    for size in range(_MOST + 2):
+        short, total = total, total + int32_at(ends, size)
+        set_int32(ends, size, short)
+    for word in range(first, last):
+        size = min(int64_at(offsets, word + 1) - int64_at(offsets, word), _MOST + 1)
+        place = int32_at(ends, size)
+        set_int32(ends, size, place + 1)
+        set_int32(by_size, place, word - first)
+        set_int32(places, word - first, place)
+    return short
+
+
+@inner
+def encode_many(of: WordMerges, words: int, offsets: int, first: int, last: int, ids: int, id_offsets: int) -> None:
+    """Encodes words of bytes that have an id each.
+
+    Args:
+        of: The merges, with a scratch of `MANY_SCRATCH` elements; at most `MOST_RANKS` are applied.
+        words: The address of the words, uint8; three bytes after the last can be read.
+        offsets: That of the start of each word, int64, and the end of the last.
+        first: The first word to encode.
+        last: The end of these words, which are at most `MANY`, of `SHORT` bytes at most.
+        ids: The address of the tokens, uint32, written; they have room for one a byte.
+        id_offsets: That of the start of the tokens of each word, int64, and of their end: written after the first.
+    """
+    short = _sort(of, offsets, first, last)
+    for begin in range(0, short, LANES):
+        size = np.int64(0)
+        for lane in range(LANES):
+            start = np.int64(0)
+            if begin + lane < short:
+                word = first + int32_at(of.scratch + _SORTED_AT, begin + lane)
+                start = int64_at(offsets, word)
+                size = int64_at(offsets, word + 1) - start
+            set_eight(of.scratch + _STARTS_AT, lane, np.uint64(words + start))
+            set_int32(of.scratch + _SIZES_AT, lane, size if begin + lane < short else 0)
+        tokens = of.scratch + _TOKENS_AT + begin // LANES * _TOKENS_SIZE
+        _merge_lanes(of, tokens, of.scratch + _BEGINS_AT + 4 * begin, size)
+    total = int64_at(id_offsets, first)
+    for word in range(first, last):
+        place = int32_at(of.scratch + _PLACES_AT, word - first)
+        if place < short:
+            tokens = of.scratch + _TOKENS_AT + place // LANES * _TOKENS_SIZE + 4 * (place % LANES)
+            left = np.uint64(uint32_at(of.scratch + _BEGINS_AT, place))
+            while left != 0:
+                set_int32(ids, total, int32_at(tokens, (lowest_bit(left) + 1) * LANES))
+                total += 1
+                left &= left - np.uint64(1)
+        else:
+            start = int64_at(offsets, word)
+            total += encode_short(words + start, of, int64_at(offsets, word + 1) - start, ids + 4 * total)
+        set_eight(id_offsets, word + 1, np.uint64(total))
+
+
+@njit(nogil=True, cache=True)
+def encode_words(
+    words: Bytes,
+    offsets: Int64,
+    first: int,
+    unit_ids: Int32,
+    unknown: int,
+    byte_pairs: Int64,
+    pairs: Int64,
+    bits: Bytes,
+    limit: int,
+    ids: NDArray[np.uint32],
+    id_offsets: Int64,
+) -> tuple[int, int]:
+    """Encodes the words from number `first` on.
+
+    Args:
+        words: uint8, the words one after another, and three bytes after the last; valid UTF-8 for characters.
+        offsets: int64 [n + 1], the start of each, and the end of the last; no word is empty.
+        first: The first word to encode.
+        unit_ids: int32 [256] for bytes or [0x110000] for characters: their ids, -1 for none.
+        unknown: The id for a character that has none; -1 to return at it. Bytes without an id end the loop.
+        byte_pairs: That of `fill_byte_pairs`; int64 [0] for characters.
+        pairs: The hash table of merges; see `kernels.encode`.
+        bits: Those of `fill_pairs`.
+        limit: The number of merges to apply.
+        ids: uint32, written: the tokens of all words.
+        id_offsets: int64 [n + 1], written: the start of the tokens of each word, and the end of the last.
+
+    Returns:
+        The reason to return, and the word.
+    """
+    scratch = np.empty(MANY_SCRATCH, np.int32)
+    of = merging_of(unit_ids, unknown, byte_pairs, pairs, bits, limit, scratch)
+    words_at, ids_at = address_of(words), address_of(ids)
+    at_once = MANY if encodes_many(of, unit_ids) else 1
+    word = first
+    while word < offsets.size - 1:
+        last, start = word, offsets[word] - id_offsets[word]
+        while (
+            last < min(word + at_once, offsets.size - 1)
+            and offsets[last + 1] - offsets[last] <= SHORT
+            and offsets[last + 1] - start <= ids.size
+        ):
+            last += 1
+        if last > word + 1:
+            encode_many(of, words_at, address_of(offsets), word, last, ids_at, address_of(id_offsets))
+            word = last
+            continue
+        at, to = offsets[word], id_offsets[word]
+        size = offsets[word + 1] - at
+        if to + size > ids.size:
+            return NEED_ROOM, word
+        amount = encode_short(words_at + at, of, size, ids_at + 4 * to)
+        if amount < 0:
+            return -amount, word
+        id_offsets[word + 1] = to + amount
+        word += 1
+    # Numba frees an array after its last use, and takes its address for none of the uses.
+    scratch[0] = 0
+    return DONE, offsets.size - 1
