@@ -31,8 +31,10 @@ from tokstudio.core.kernels.intrinsics import (
     set_eight,
     set_int32,
     store_eight,
+    uint32_at,
 )
-from tokstudio.core.kernels.short_words import DONE, NEED_ROOM, SCRATCH, encode_short, merging_of
+from tokstudio.core.kernels.many_words import MANY, MANY_SCRATCH, encode_many, encodes_many
+from tokstudio.core.kernels.short_words import DONE, NEED_ROOM, SHORT, WordMerges, encode_short, merging_of
 from tokstudio.core.kernels.tables import Int32, Int64
 from tokstudio.core.kernels.words import PADDING, is_at
 
@@ -225,14 +227,15 @@ def spread_slots(slots: UInt64, larger: UInt64) -> None:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _packed(ids: NDArray[np.uint32], start: int, end: int) -> np.uint64:
-    """The tokens of a word as one number; see `pack`."""
+def _packed(ids: int, start: int, end: int) -> np.uint64:
+    """The tokens of a word as one number; see `pack`. `ids` is an address."""
     number = np.uint64(end - start) << np.uint64(_NUMBER_AT) if end - start <= FEW else np.uint64(0)
     for k in range(end - 1, start - 1, -1):
-        if number == 0 or ids[k] >> _ID_BITS != 0:
+        token = uint32_at(ids, k)
+        if number == 0 or token >> _ID_BITS != 0:
             number = np.uint64(0)
             break
-        number |= np.uint64(ids[k]) << np.uint64(_ID_BITS * (k - start))
+        number |= np.uint64(token) << np.uint64(_ID_BITS * (k - start))
     return number
 
 
@@ -244,7 +247,7 @@ def pack(ids: NDArray[np.uint32], id_offsets: Int64, first: int, last: int, pack
     highest; that of others is 0.
     """
     for word in range(first, last):
-        packed[word] = _packed(ids, id_offsets[word], id_offsets[word + 1])
+        packed[word] = _packed(address_of(ids), id_offsets[word], id_offsets[word + 1])
 
 
 @njit(nogil=True, cache=True)
@@ -287,9 +290,13 @@ class KnownTokens(NamedTuple):
     keys: int
     slots: int
     mask: int
+    words: int
+    offsets: int
+    packed: int
     ids: int
     id_offsets: int
     out: int
+    waiting: int  # see `_write_waiting`
 
 
 @inner
@@ -331,6 +338,36 @@ def _write_known(of: KnownTokens, k: int, count: int, total: int) -> tuple[int, 
     return k, total
 
 
+# What waits until several new words are encoded at once, int64: the slot of each of them; and for each place of such a
+# word in the text, where a gap in the tokens begins, which has room for one a byte, and the number of the word.
+_MOST_GAPS = 2 * MANY
+_WAITING = MANY + 2 * _MOST_GAPS
+
+
+@inner
+def _write_waiting(of: KnownTokens, merging: WordMerges, first: int, last: int, gaps: int, total: int) -> int:
+    """Encodes the words from `first` on, which have waited, and closes the gaps; returns the end of the tokens."""
+    if gaps == 0:
+        return total
+    encode_many(merging, of.words, of.offsets, first, last, of.ids, of.id_offsets)
+    for number in range(first, last):
+        few = _packed(of.ids, int64_at(of.id_offsets, number), int64_at(of.id_offsets, number + 1))
+        set_eight(of.packed, number, few)
+        set_eight(of.slots, SLOT_SIZE * int64_at(of.waiting, number - first) + PACKED, few)
+    gap = of.waiting + 8 * MANY
+    to = int64_at(gap, 0)
+    for k in range(gaps):
+        at, number = int64_at(gap, 2 * k), int64_at(gap, 2 * k + 1)
+        for i in range(int64_at(of.id_offsets, number), int64_at(of.id_offsets, number + 1)):
+            set_int32(of.out, to, int32_at(of.ids, i))
+            to += 1
+        behind = at + int64_at(of.offsets, number + 1) - int64_at(of.offsets, number)
+        for i in range(behind, int64_at(gap, 2 * k + 2) if k + 1 < gaps else total):
+            set_int32(of.out, to, int32_at(of.out, i))
+            to += 1
+    return to
+
+
 @njit(nogil=True, cache=True)
 def write_words(
     data: Bytes,
@@ -363,13 +400,25 @@ def write_words(
         many words were written, how many are in the table, and the end of the tokens.
     """
     mask, n = np.uint64(len(slots) - 1), ends.size
-    keys, scratch = np.zeros(_ALL_KEYS, np.uint64), np.empty(SCRATCH, np.int32)
+    keys, scratch = np.zeros(_ALL_KEYS + _WAITING, np.uint64), np.empty(MANY_SCRATCH, np.int32)
     merging = merging_of(unit_ids, unknown, byte_pairs, pairs, bits, limit, scratch)
-    data_at, keys_at, ids_at = address_of(data), address_of(keys), address_of(ids)
-    known = KnownTokens(keys_at, address_of(slots), np.int64(mask), ids_at, address_of(id_offsets), address_of(out))
+    known = KnownTokens(
+        address_of(keys),
+        address_of(slots),
+        np.int64(mask),
+        address_of(arena),
+        address_of(offsets),
+        address_of(packed),
+        address_of(ids),
+        address_of(id_offsets),
+        address_of(out),
+        address_of(keys) + 8 * _ALL_KEYS,
+    )
+    data_at = address_of(data)
+    can_wait, encoded, gaps = adds and encodes_many(merging, unit_ids), used, np.int64(0)
     for first in range(0, n, _BATCH):
-        count, k = min(_BATCH, n - first), 0
-        _find_keys(data_at, start, address_of(ends) + 8 * first, count, mask, keys_at)
+        count, k = min(_BATCH, n - first), np.int64(0)
+        _find_keys(data_at, start, address_of(ends) + 8 * first, count, mask, known.keys)
         while True:
             k, total = _write_known(known, k, count, total)
             if k == count:
@@ -386,32 +435,51 @@ def write_words(
                     if offsets[number + _ONE] - place == length and is_at(data, begin, length, arena, place):
                         break
                 slot = (slot + _ONE) & mask
-            if slots[slot, TAIL] == 0:
-                into, to = offsets[used], id_offsets[used]
+            is_new, waits = slots[slot, TAIL] == 0, can_wait and length <= SHORT
+            # Words that wait have one token a byte at most.
+            into, to = offsets[used], id_offsets[encoded] + offsets[used] - offsets[encoded]
+            is_full = is_new and (
+                _SLOTS * (used + 1) > _WORDS * len(slots)
+                or used + 2 > min(offsets.size, id_offsets.size)
+                or into + length + PADDING > arena.size
+                or to + length > ids.size
+            )
+            if gaps == _MOST_GAPS or (is_new and (is_full or not waits or used - encoded == MANY)):
+                total = _write_waiting(known, merging, encoded, used, gaps, total)
+                encoded, gaps = used, np.int64(0)
+            if is_new:
                 if not adds:
                     return DONE, first + k, used, total
-                if (
-                    _SLOTS * (used + 1) > _WORDS * len(slots)
-                    or used + 2 > min(offsets.size, id_offsets.size)
-                    or into + length + PADDING > arena.size
-                    or to + length > ids.size
-                ):
+                if is_full:
                     return NEED_ROOM, first + k, used, total
-                amount = encode_short(data_at + begin, merging, length, ids_at + 4 * to)
-                if amount < 0:
-                    return DONE, first + k, used, total
+                to = id_offsets[used]
+                if waits:
+                    set_eight(known.waiting, used - encoded, slot)
+                else:
+                    amount = encode_short(data_at + begin, merging, length, known.ids + 4 * to)
+                    if amount < 0:
+                        return DONE, first + k, used, total
+                    to += amount
+                    packed[used] = _packed(known.ids, to - amount, to)
                 _copy(data, begin, length, arena, into)
                 slots[slot, HEAD], slots[slot, TAIL], slots[slot, NUMBER] = head, tail, used
-                packed[used] = _packed(ids, to, to + amount)
                 used += 1
-                offsets[used], id_offsets[used] = into + length, to + amount
+                offsets[used], id_offsets[used] = into + length, to
+                encoded += not waits
             number = slots[slot, NUMBER]
-            slots[slot, PACKED] = packed[number]
-            for i in range(id_offsets[number], id_offsets[number + _ONE]):
-                out[total] = ids[i]
-                total += 1
+            if number >= encoded:
+                set_eight(known.waiting, MANY + 2 * gaps, np.uint64(total))
+                set_eight(known.waiting, MANY + 2 * gaps + 1, number)
+                gaps += 1
+                total += length
+            else:
+                slots[slot, PACKED] = packed[number]
+                for i in range(id_offsets[number], id_offsets[number + _ONE]):
+                    out[total] = ids[i]
+                    total += 1
             k += 1
         start = ends[first + count - 1]
+    total = _write_waiting(known, merging, encoded, used, gaps, total)
     # Numba frees an array after its last use, and takes its address for none of the uses.
     scratch[0] = 0
     keys[0] = 0
