@@ -100,6 +100,22 @@ def test_the_loop_ends_at_a_word_that_it_does_not_encode():
     assert encoded(alphabet, pairs, results, 2, ["aaaa", "b", b"\xffa"]) == (UNKNOWN, begin)
 
 
+def test_a_rank_that_does_not_fit_beside_a_place_is_none():
+    """Half a gigabyte of merges is not made for it: the last ranks of a small table are changed."""
+    table = MergeTable(np.array([[97, 98], [300, 99], [98, 97]], np.int32), np.array([300, 301, 302], np.int32))
+    alphabet = Alphabet.of_bytes(range(256))
+    values = table.pairs[1::2]
+    for result, rank in ((301, MOST_RANKS + 1), (302, MOST_RANKS + 2)):
+        values[values & 0xFFFFFFFF == result] = rank << 32 | result
+    raw, count = b"abcba" * 20, 20
+    offsets, ids, id_offsets = np.arange(count + 1) * 5, np.zeros(len(raw), np.uint32), np.zeros(count + 1, np.int64)
+    for words in (count, 1):
+        merging = *table.units_for(alphabet), table.pairs, table.bits, 5
+        data = np.frombuffer(raw + bytes(3), np.uint8).copy()
+        encode_words(data, offsets[: words + 1], 0, merging[0], -1, *merging[1:], ids, id_offsets[: words + 1])
+        assert ids[: 4 * words].tolist() == [300, 99, 98, 97] * words
+
+
 def test_bytes_without_an_id_are_the_unknown_token_where_there_is_one():
     pairs, results = [(97, 300), (300, 300), (1001, 1000)], [1000, 1001, 1002]
     words = [b"\xff\xfea\xff", "ab", b"\xff"]
@@ -180,16 +196,17 @@ def text_of_many_words():
 def test_new_words_are_encoded_where_they_are_met(limit):
     pairs, results = some_merges(3, list(b"abc "))
     tokenizer = Tokenizer(np.array(pairs), np.array(results), pattern="gpt2")
-    text = text_of_many_words()
     table = MergeTable(tokenizer.merges, tokenizer.merge_results)
-    encoder = Encoder(tokenizer.alphabet, table, limit, "gpt2")
-    prepared = finish(tokenizer.prepared_work(text))
-    expected = []
-    for word in pieces(text.encode(), named_pattern("gpt2")):
-        expected += encode_slowly(word, pairs[:limit], results[:limit])
-    for _ in range(2):  # with an empty cache, and a warm one
-        (ids,) = finish(encoder.encode_work(prepared.data, prepared.pieces, np.array([-1], np.int32), 1))
-        assert ids.tolist() == expected
+    # After a word that is too long, the rest is encoded in another way.
+    for text in (text_of_many_words(), *("ab abc " + "c" * size + " ba" * 9 for size in range(SHORT - 1, SHORT + 2))):
+        encoder = Encoder(tokenizer.alphabet, table, limit, "gpt2")
+        prepared = finish(tokenizer.prepared_work(text))
+        expected = []
+        for word in pieces(text.encode(), named_pattern("gpt2")):
+            expected += encode_slowly(word, pairs[:limit], results[:limit])
+        for _ in range(2):  # with an empty cache, and a warm one
+            (ids,) = finish(encoder.encode_work(prepared.data, prepared.pieces, np.array([-1], np.int32), 1))
+            assert ids.tolist() == expected
 
 
 def test_ids_that_are_too_large_to_be_packed_are_kept():

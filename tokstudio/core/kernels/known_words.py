@@ -285,7 +285,7 @@ def emit(
 
 
 class KnownTokens(NamedTuple):
-    """What tokens are written with: addresses of arrays that the caller keeps alive, and a number."""
+    """The table of words, and what tokens are written with: addresses of arrays that the caller keeps, and a number."""
 
     keys: int
     slots: int
@@ -296,7 +296,7 @@ class KnownTokens(NamedTuple):
     ids: int
     id_offsets: int
     out: int
-    waiting: int  # see `_write_waiting`
+    waiting: int  # uint64 [_WAITING]
 
 
 @inner
@@ -338,15 +338,28 @@ def _write_known(of: KnownTokens, k: int, count: int, total: int) -> tuple[int, 
     return k, total
 
 
-# What waits until several new words are encoded at once, int64: the slot of each of them; and for each place of such a
-# word in the text, where a gap in the tokens begins, which has room for one a byte, and the number of the word.
+# New words wait until several are encoded at once. Until then a word has no tokens: its start in `id_offsets` is its
+# end, too, so that `_write_known` stops there. Kept are the slot of each such word; and for each of its places in the
+# text, where a gap in the tokens begins, which has room for one a byte, and the number of the word.
 _MOST_GAPS = 2 * MANY
 _WAITING = MANY + 2 * _MOST_GAPS
 
 
 @inner
 def _write_waiting(of: KnownTokens, merging: WordMerges, first: int, last: int, gaps: int, total: int) -> int:
-    """Encodes the words from `first` on, which have waited, and closes the gaps; returns the end of the tokens."""
+    """Encodes the words that have waited, and closes the gaps.
+
+    Args:
+        of: The table.
+        merging: The merges.
+        first: The first word that has waited.
+        last: The end of these words, and of the table.
+        gaps: How many gaps there are, one at least for each of the words.
+        total: The end of the tokens, with the gaps.
+
+    Returns:
+        Their end without the gaps.
+    """
     if gaps == 0:
         return total
     encode_many(merging, of.words, of.offsets, first, last, of.ids, of.id_offsets)
@@ -392,8 +405,8 @@ def write_words(
 ) -> tuple[int, int, int, int]:
     """Writes the tokens of words in one pass; does what `find_tokens`, `encode_words` and `emit` do, but faster.
 
-    All words of the table have tokens. With `adds`, new short words are encoded and added. The other arguments are
-    those of the three loops.
+    All words of the table have tokens. With `adds`, new short words are encoded and added, many at once. The other
+    arguments are those of the three loops.
 
     Returns:
         `NEED_ROOM` where the table is full, else `DONE`: at the end, or at a word that is not to be added here; how
@@ -436,13 +449,13 @@ def write_words(
                         break
                 slot = (slot + _ONE) & mask
             is_new, waits = slots[slot, TAIL] == 0, can_wait and length <= SHORT
-            # Words that wait have one token a byte at most.
-            into, to = offsets[used], id_offsets[encoded] + offsets[used] - offsets[encoded]
+            # A word that waits has one token a byte at most.
+            into, most = offsets[used], id_offsets[encoded] + offsets[used] - offsets[encoded] + length
             is_full = is_new and (
                 _SLOTS * (used + 1) > _WORDS * len(slots)
                 or used + 2 > min(offsets.size, id_offsets.size)
                 or into + length + PADDING > arena.size
-                or to + length > ids.size
+                or most > ids.size
             )
             if gaps == _MOST_GAPS or (is_new and (is_full or not waits or used - encoded == MANY)):
                 total = _write_waiting(known, merging, encoded, used, gaps, total)

@@ -3,8 +3,9 @@
 The loops of `many_words` are written with them. They are right on each processor, but fast only on those that gather
 and scatter (`has_fast_lanes`): for others the compiler writes each lane by itself.
 
-`Lanes` are 32 or 64 bits wide, and a `Mask` has one bit a lane. They know `+`, `-`, `*`, `&`, `|`, `^`, `~`, `<<`, `>>`
-(which moves no sign) and `==`, also with one number for all lanes. Addresses and indexes are as in `intrinsics`.
+`Lanes` are 32 or, where it is said, 64 bits wide, and a `Mask` has one bit a lane. They know `+`, `-`, `*`, `&`, `|`,
+`^`, `~`, `<<`, `>>` (which moves no sign) and `==`, also with one number on the right, for all lanes. Addresses and
+indexes are as in `intrinsics`.
 """
 
 # SPDX-License-Identifier: MIT

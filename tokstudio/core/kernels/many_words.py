@@ -1,4 +1,4 @@
-"""Encoding many short words: sixteen words are merged at once, one in each lane, in the time of some six one by one.
+"""Encoding many words: sixteen short ones are merged at once, one in each lane, in the time of some seven one by one.
 
 Numbers of the words are in rows of `LANES`: number k of a row is that of lane k. As in `short_words`, the token, the
 order and the result of the merge that begin at each place are kept, place 0 in row 1. The rows of tokens before and
@@ -7,6 +7,7 @@ place where a token begins: the next and the one before are found in it.
 """
 
 # SPDX-License-Identifier: MIT
+# numpy's stubs cannot tell an element from an array where the index came out of an array itself.
 # pyright: reportArgumentType=false, reportReturnType=false, reportAssignmentType=false
 from __future__ import annotations
 
@@ -65,14 +66,16 @@ from tokstudio.core.kernels.tables import Int32, Int64
 if TYPE_CHECKING:
     from tokstudio.core.kernels.lanes import Lanes, Mask
 
-# numpy's stubs cannot tell an element from an array where the index came out of an array itself.
-
 Bytes = NDArray[np.uint8]
 
 #: The most words of a call of `encode_many`: sorted by their lengths, few lanes wait for longer words.
 MANY = 128
-# The most base tokens of a word in a lane, which are the bits of a number there; and none of its places.
-_MOST, _NO_ORDER = 32, -1
+# The most base tokens of a word in a lane, which are the bits of a number there; and the fewest words for lanes.
+_MOST, _FEWEST = 32, 8
+# The highest order, of places where no pair begins; and the bits of a number that are all set.
+_NO_ORDER, _ALL_BITS = -1, -1
+# The highest rank, of pairs that no merge joins: in front of a place no more fit.
+_NO_RANK = MOST_RANKS
 
 # The bytes of a row, and where rows and numbers are in the scratch: the tokens of each sixteen words, as these are
 # written when all are merged; orders and results of one sixteen, and its starts and sizes; a bit for each place where a
@@ -94,7 +97,7 @@ MANY_SCRATCH = (_COUNTS_AT >> 2) + _MOST + 2
 
 @njit(nogil=True, cache=True, inline="always")
 def encodes_many(of: WordMerges, unit_ids: Int32) -> bool:
-    """Whether `encode_many` is to be used: it would be slow elsewhere, and cannot tell of a byte without an id."""
+    """Whether `encode_many` is to be used: it is faster, and each byte has an id, as it cannot tell of one without."""
     lowest = np.int64(0)
     for token in unit_ids[:256]:
         lowest |= token
@@ -103,7 +106,7 @@ def encodes_many(of: WordMerges, unit_ids: Int32) -> bool:
 
 @njit(nogil=True, cache=True, inline="always")
 def _are_likely(of: WordMerges, hashes: Lanes, mask: Mask) -> Mask:
-    """The lanes whose pair a merge may join; see `encode.find_likely`."""
+    """The lanes whose pair a merge may join; see `encode.find_likely`. A table without merges has too few bits."""
     place = hashes & of.bit_mask
     return mask & (gather(of.bits, place >> 5, mask) >> (place & 31) & 1 == each(1))
 
@@ -121,7 +124,7 @@ def _look_up(of: WordMerges, slot: Lanes, pair: Lanes, value: Lanes, searched: M
 def _find_two(of: WordMerges, left: Lanes, token: Lanes, right: Lanes, mask: Mask) -> tuple[Lanes, Lanes]:
     """What `encode.find` gives for the pair of the token with the one on its right, and with the one on its left.
 
-    The two do not wait for each other's memory.
+    The two do not wait for each other's memory. A pair with `EDGE` has another key here; neither is in a table.
     """
     pair, other = wide(token) << 32 | wide(right) & 0xFFFFFFFF, wide(left) << 32 | wide(token) & 0xFFFFFFFF
     slot, other_slot = narrow(pair * MIX >> 32), narrow(other * MIX >> 32)
@@ -138,7 +141,7 @@ def _find_two(of: WordMerges, left: Lanes, token: Lanes, right: Lanes, mask: Mas
 @njit(nogil=True, cache=True, inline="always")
 def _orders(values: Lanes, places: Lanes) -> Lanes:
     """The orders of pairs that begin at some places, by their values as of `find`."""
-    return narrow(values >> 32) << 8 | places
+    return least(narrow(values >> 32), each(_NO_RANK)) << 8 | places
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -163,11 +166,13 @@ def _enter(of: WordMerges, tokens: int, longest: int) -> None:
 
 @inner
 def _merge_lanes(of: WordMerges, tokens: int, begins: int, longest: int) -> None:
-    """Merges sixteen words at once.
+    """Merges sixteen words at once, where lanes are fast; does nothing elsewhere.
+
+    What begins before the first token of a word is written to row 0 of orders and results, which nothing reads.
 
     Args:
         of: The merges. Its scratch has the address and the size of each word; 0 bytes for a lane without one.
-        tokens: The address of int32 [_MOST + 2, LANES], written.
+        tokens: The address of int32 [_MOST + 2, LANES], written: the rows of the places where a token begins.
         begins: That of uint32 [LANES], written: a bit for each place where a token begins.
         longest: The most bytes of a word, at most `_MOST`.
     """
@@ -175,8 +180,9 @@ def _merge_lanes(of: WordMerges, tokens: int, begins: int, longest: int) -> None
         return
     _enter(of, tokens, longest)
     orders, results = of.scratch + _ORDERS_AT, of.scratch + _RESULTS_AT
-    sizes, lane, none = lanes_at(of.scratch + _SIZES_AT), lane_numbers(), each(_NO_ORDER)
-    begin = chosen(below(sizes, each(_MOST)), (each(1) << (sizes & (_MOST - 1))) - 1, none)
+    sizes, lane = lanes_at(of.scratch + _SIZES_AT), lane_numbers()
+    # A shift by all bits of a number is not defined.
+    begin = chosen(below(sizes, each(_MOST)), (each(1) << (sizes & (_MOST - 1))) - 1, each(_ALL_BITS))
     while True:
         best = lanes_at(orders + _ROW)
         for row in range(2, longest):
@@ -194,7 +200,7 @@ def _merge_lanes(of: WordMerges, tokens: int, begins: int, longest: int) -> None
         token = gather(results, at, mask)
         left, right = gather(tokens, at_before, mask), gather(tokens, (after + 1) * LANES | lane, mask)
         scatter(tokens, at, token, mask)
-        scatter(orders, (gone + 1) * LANES | lane, none, mask)
+        scatter(orders, (gone + 1) * LANES | lane, each(_NO_ORDER), mask)
         value, other = _find_two(of, left, token, right, mask)
         scatter(orders, at, _orders(value, place), mask)
         scatter(results, at, narrow(value), mask)
@@ -205,29 +211,33 @@ def _merge_lanes(of: WordMerges, tokens: int, begins: int, longest: int) -> None
 
 @inner
 def _sort(of: WordMerges, offsets: int, first: int, last: int) -> int:
-    """Sorts words by their sizes, longer than `_MOST` last; returns how many are not longer."""
+    """Sorts words by their sizes, longer than `_MOST` last; returns how many are not longer.
+
+    Writes which word is at each place, and the place of each word, both from 0 on.
+    """
     by_size, places, ends = of.scratch + _SORTED_AT, of.scratch + _PLACES_AT, of.scratch + _COUNTS_AT
     for size in range(_MOST + 2):
         set_int32(ends, size, 0)
     for word in range(first, last):
         size = min(int64_at(offsets, word + 1) - int64_at(offsets, word), _MOST + 1)
         set_int32(ends, size, int32_at(ends, size) + 1)
-    short = total = np.int64(0)
+    start = total = np.int64(0)
     for size in range(_MOST + 2):
-        short, total = total, total + int32_at(ends, size)
-        set_int32(ends, size, short)
+        start, total = total, total + int32_at(ends, size)
+        set_int32(ends, size, start)
     for word in range(first, last):
         size = min(int64_at(offsets, word + 1) - int64_at(offsets, word), _MOST + 1)
         place = int32_at(ends, size)
         set_int32(ends, size, place + 1)
         set_int32(by_size, place, word - first)
         set_int32(places, word - first, place)
-    return short
+    # The last size stands for all that are longer.
+    return start
 
 
 @inner
 def encode_many(of: WordMerges, words: int, offsets: int, first: int, last: int, ids: int, id_offsets: int) -> None:
-    """Encodes words of bytes that have an id each.
+    """Encodes words of bytes that have an id each: in lanes where these are fast, and the words are not too few.
 
     Args:
         of: The merges, with a scratch of `MANY_SCRATCH` elements; at most `MOST_RANKS` are applied.
@@ -238,7 +248,8 @@ def encode_many(of: WordMerges, words: int, offsets: int, first: int, last: int,
         ids: The address of the tokens, uint32, written; they have room for one a byte.
         id_offsets: That of the start of the tokens of each word, int64, and of their end: written after the first.
     """
-    short = _sort(of, offsets, first, last)
+    # The words to merge in lanes.
+    short = _sort(of, offsets, first, last) if has_fast_lanes() and last - first >= _FEWEST else np.int64(0)
     for begin in range(0, short, LANES):
         size = np.int64(0)
         for lane in range(LANES):
@@ -250,10 +261,11 @@ def encode_many(of: WordMerges, words: int, offsets: int, first: int, last: int,
             set_eight(of.scratch + _STARTS_AT, lane, np.uint64(words + start))
             set_int32(of.scratch + _SIZES_AT, lane, size if begin + lane < short else 0)
         tokens = of.scratch + _TOKENS_AT + begin // LANES * _TOKENS_SIZE
+        # The last is the longest of them.
         _merge_lanes(of, tokens, of.scratch + _BEGINS_AT + 4 * begin, size)
     total = int64_at(id_offsets, first)
     for word in range(first, last):
-        place = int32_at(of.scratch + _PLACES_AT, word - first)
+        place = int32_at(of.scratch + _PLACES_AT, word - first) if short > 0 else short
         if place < short:
             tokens = of.scratch + _TOKENS_AT + place // LANES * _TOKENS_SIZE + 4 * (place % LANES)
             left = np.uint64(uint32_at(of.scratch + _BEGINS_AT, place))

@@ -42,7 +42,6 @@ _ROW = SHORT + 16
 _BYTES_OF_ROW = 4 * _ROW
 SCRATCH = 5 * _ROW
 EDGE = np.int64(-3)  # no token of a table of merges, not even of one that leaves merges out
-_ANY_RANK = np.int64(1) << np.int64(31)
 
 # The results of the loops.
 DONE, NEED_ROOM, TOO_LONG, UNKNOWN = range(4)
@@ -67,9 +66,10 @@ class WordMerges(NamedTuple):
 def merging_of(
     unit_ids: Int32, unknown: int, byte_pairs: Int64, pairs: Int64, bits: Bytes, limit: int, scratch: Int32
 ) -> WordMerges:
-    """The second argument of `encode_short`; see `encode_words`.
+    """The second argument of `encode_short`; see `many_words.encode_words`.
 
-    `scratch` is int32 [SCRATCH]. Where it is the caller's own, it is to be used once more at the end: else it is freed.
+    `scratch` is int32, of at least `SCRATCH` elements. Where it is the caller's own, it is to be used once more at the
+    end: else it is freed.
     """
     slots, mask = slots_of(pairs)
     pairs_of_bytes = address_of(byte_pairs) if byte_pairs.size > 0 else np.int64(0)
@@ -121,7 +121,7 @@ def _enter_characters(of: WordMerges, word: int, size: int) -> int:
                 return _UNKNOWN
             token = of.unknown
         if n > 0:
-            value = find_likely(of.slots, of.mask, of.bits, of.bit_mask, before, token, _ANY_RANK)
+            value = find_likely(of.slots, of.mask, of.bits, of.bit_mask, before, token, of.limit)
             _enter(of.scratch, n, before, value)
         n += 1
         before = token
@@ -175,8 +175,8 @@ def _merge(of: WordMerges, n: int) -> None:
         left, right = int32_at(tokens, before), int32_at(tokens, after)
         prefetch_pair(of.slots, of.mask, token, right)
         prefetch_pair(of.slots, of.mask, left, token)
-        value = find_likely(of.slots, of.mask, of.bits, of.bit_mask, token, right, _ANY_RANK)
-        other = find_likely(of.slots, of.mask, of.bits, of.bit_mask, left, token, _ANY_RANK)
+        value = find_likely(of.slots, of.mask, of.bits, of.bit_mask, token, right, of.limit)
+        other = find_likely(of.slots, of.mask, of.bits, of.bit_mask, left, token, of.limit)
         set_int32(orders, place, (value >> 32) << _PLACE_BITS | place)
         set_int32(merged, place, value)
         set_int32(orders, before, (other >> 32) << _PLACE_BITS | before)
@@ -211,4 +211,4 @@ def fill_byte_pairs(unit_ids: Int32, pairs: Int64, bits: Bytes, byte_pairs: Int6
     bits_at, bit_mask = address_of(bits), 8 * bits.size - 1
     for pair in range(byte_pairs.size):
         left, right = unit_ids[pair >> 8], unit_ids[pair & 0xFF]
-        byte_pairs[pair] = find_likely(slots, mask, bits_at, bit_mask, left, right, _ANY_RANK)
+        byte_pairs[pair] = find_likely(slots, mask, bits_at, bit_mask, left, right, MOST_RANKS)
