@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import SIGNAL, Qt
-from PySide6.QtGui import QGuiApplication, QKeySequence
+from PySide6.QtGui import QGuiApplication, QKeySequence, QStatusTipEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QDialog, QLabel, QMenu, QMenuBar, QTabBar
 
 from tests.gui.person import TEXT, at_window, quiet, trained
@@ -39,6 +39,12 @@ def test_every_entry_has_a_letter_and_says_what_it_does_menus_are_short_and_copy
         assert train.isEnabled()
         assert train.toolTip() == f"Train ({keys})"
         assert train.statusTip() == "Train a tokenizer on the corpus."
+        training.start()
+        # As where the mouse rests on it.
+        QApplication.sendEvent(window, QStatusTipEvent(train.statusTip()))
+        assert window.status.currentMessage() == training.obstacle == "Training is in progress."
+        quiet(qtbot, window)
+        assert window.status.currentMessage() != "Training is in progress."
         corpus.set_sources(())
     available = window.actions_by_id["open_corpus"]
     keys = available.shortcut().toString(QKeySequence.SequenceFormat.NativeText)

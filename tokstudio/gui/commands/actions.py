@@ -139,21 +139,28 @@ def build_actions(actions: Iterable[Action], theme: Theme, owner: QObject) -> di
     return action_by_id
 
 
-def refresh_actions(actions: Iterable[Action], built: Mapping[str, QAction], session: Session) -> None:
-    """Enables the available actions; the tool tip and the status tip of a disabled action give the reason."""
+def refresh_actions(actions: Iterable[Action], built: Mapping[str, QAction], session: Session) -> set[str]:
+    """Enables the available actions; the tool tip and the status tip of a disabled action give the reason.
+
+    Returns the status tips that no action has any more.
+    """
     reasons: dict[Obstacle, str | None] = {}  # most actions share theirs
+    replaced = set[str]()
     for action in actions:
         if action.obstacle not in reasons:
             reasons[action.obstacle] = action.obstacle(session)
         reason = reasons[action.obstacle]
         shown = built[action.id]
         if reason is None and not shown.isEnabled():
+            replaced.add(shown.statusTip())
             shown.setEnabled(True)
             _describe(action, shown)
         elif reason is not None and (shown.isEnabled() or reason != shown.toolTip()):
+            replaced.add(shown.statusTip())
             shown.setEnabled(False)
             shown.setToolTip(reason)
             shown.setStatusTip(reason)
+    return replaced.difference(shown.statusTip() for shown in built.values()) if replaced else replaced
 
 
 def _log_action(name: str) -> None:

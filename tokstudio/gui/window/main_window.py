@@ -497,7 +497,7 @@ class MainWindow(QMainWindow):
     # ---- updates
 
     def _refresh(self) -> None:
-        refresh_actions(self._actions, self.actions_by_id, self.session)
+        self.status.forget(refresh_actions(self._actions, self.actions_by_id, self.session))
         history = self.session.history
         # In a menu, `&` would mark the next letter.
         undo, redo = (text.replace("&", "&&") for text in (history.undo_text, history.redo_text))
@@ -522,7 +522,7 @@ class MainWindow(QMainWindow):
         alone = self.places.maximised is not None
         self.actions_by_id[f"workspace_{self.places.workspace}"].setChecked(True)
         self.actions_by_id["maximise_pane"].setChecked(alone)
-        refresh_actions(self._actions, self.actions_by_id, self.session)
+        self.status.forget(refresh_actions(self._actions, self.actions_by_id, self.session))
         if alone:
             self.status.say(_HOW_BACK)
         elif self.status.currentMessage() == _HOW_BACK:

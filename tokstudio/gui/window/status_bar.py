@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Container
 
 from PySide6.QtCore import QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QPaintEvent, QResizeEvent
@@ -156,6 +157,11 @@ class StatusLine(QStatusBar):
         # A job that reports its result has ended, so nothing is hidden.
         hides_progress = self._job is not None and self._job.running
         self.showMessage(sentence, self._jobs.pauses.brief_message if hides_progress else _SHOWN_FOR)
+
+    def forget(self, sentences: Container[str]) -> None:
+        """Removes one of these sentences: Qt shows the tip of an action until the mouse moves, even an outdated one."""
+        if self.currentMessage() in sentences:
+            self.clearMessage()
 
     def _show_notice(self) -> None:
         """Shows a notice in place of the progress, with the sentence that was there."""
