@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 
 from PySide6.QtCore import QPointF, QSignalBlocker, QSize, Qt, QTimer, QUrl, Signal
-from PySide6.QtGui import QAction, QImage, QKeyEvent, QResizeEvent, QShowEvent, QTextDocument
+from PySide6.QtGui import QAction, QFont, QGuiApplication, QImage, QKeyEvent, QResizeEvent, QShowEvent, QTextDocument
 from PySide6.QtWidgets import QComboBox, QFrame, QListWidget, QSizePolicy, QTextBrowser, QToolButton
 
 from tokstudio.core.base.errors import TokStudioError
@@ -64,7 +64,7 @@ class Browser(QTextBrowser):
         super().__init__()
         self._theme = theme
         self._text = ""
-        self._drawn_at = 0  # the width that the pictures fit
+        self._drawn: tuple[str, QFont, int] | None = None  # how the page looks, as of `_look`
         self._waiting: tuple[str, str, int] | None = None  # what is drawn when the page is seen
         # Later: the scroll bar appears within `setHtml`, which would run twice.
         self._refit = QTimer(self, singleShot=True, interval=0)
@@ -84,10 +84,8 @@ class Browser(QTextBrowser):
         if not self.isVisible():
             self._waiting = text, anchor, at
             return
-        self._text, self._drawn_at, self._waiting = text, self.width(), None
-        roles = {role: getattr(self._theme.palette, role) for role in ("accent", "accent_soft", "hover", "muted")}
-        mono = self._theme.monospace_font().family()
-        self.document().setDefaultStyleSheet(_STYLE.substitute(roles, mono=mono))
+        self._text, self._drawn, self._waiting = text, self._look(), None
+        self.document().setDefaultStyleSheet(self._drawn[0])
         self.setMaximumWidth(_MOST_CHARACTERS * self.fontMetrics().averageCharWidth() + 2 * _MARGIN)
         self.setHtml(to_html(text, lambda target, words: f'<a href="{target}">{words}</a>', self._picture))
         self.verticalScrollBar().setValue(at)
@@ -157,12 +155,20 @@ class Browser(QTextBrowser):
             margins.setBottom(bottom)
             self.setViewportMargins(margins)
 
+    def _look(self) -> tuple[str, QFont, int]:
+        """The style, the font and the width of a page that is drawn now."""
+        roles = {role: getattr(self._theme.palette, role) for role in ("accent", "accent_soft", "hover", "muted")}
+        style = _STYLE.substitute(roles, mono=self._theme.monospace_font().family())
+        # A hidden page has a new font only when it is shown.
+        return style, QGuiApplication.font(), self.width()
+
     def _fit_pictures(self) -> None:
-        if self.isVisible() and self.width() != self._drawn_at and "![" in self._text:
+        if self.isVisible() and "![" in self._text:
             self._refit.start()
 
     def _restyle(self) -> None:
-        if self._waiting is None:
+        # The theme says that it has changed, too, when further panes have been made.
+        if self._waiting is None and self._look() != self._drawn:
             self.show_text(self._text, at=self.verticalScrollBar().value())
 
     def _room(self) -> int:

@@ -336,9 +336,16 @@ def test_theme_and_text_size_change_the_page_where_it_is(qapp, pane, theme):
     theme.set_mode("dark")
     assert pane.browser.document().toHtml().count(theme.palette.accent.lower()) == link
     assert pane.browser.verticalScrollBar().value() == 40
+    width = pane.browser.maximumWidth()
     theme.set_text_size(20)
+    assert pane.browser.maximumWidth() > width
     heading = pane.browser.document().firstBlock().begin().fragment()
     assert heading.charFormat().font().pixelSize() == 30
+    drawn = []
+    pane.browser.document().contentsChanged.connect(lambda: drawn.append(None))
+    # As after panes that are made later, which have the same theme.
+    theme.changed.emit()
+    assert not drawn
 
 
 def test_a_page_that_is_not_seen_is_drawn_once_it_is(qapp, pane, theme):
@@ -355,6 +362,12 @@ def test_a_page_that_is_not_seen_is_drawn_once_it_is(qapp, pane, theme):
     assert drawn
     assert theme.palette.accent.lower() in pane.browser.document().toHtml()
     assert pane.browser.verticalScrollBar().value() == 40
+    drawn.clear()
+    pane.browser.hide()
+    theme.set_text_size(16)
+    pane.browser.show()
+    assert drawn
+    assert pane.browser.document().firstBlock().begin().fragment().charFormat().font().pixelSize() == 24
     pane.browser.hide()
     pane.show_page("glossary")
     pane.browser.show()
