@@ -78,6 +78,11 @@ if TYPE_CHECKING:
 
 else:
 
+    def in_each(builder, one, lanes):  # noqa: ANN001, ANN201
+        """A vector that has a value, or a pointer, in each of so many lanes."""
+        first = builder.insert_element(ir.VectorType(one.type, lanes)(ir.Undefined), one, ir.IntType(32)(0))
+        return builder.shuffle_vector(first, first, ir.VectorType(ir.IntType(32), lanes)([0] * lanes))
+
     @intrinsic
     def load_eight(context, array, index):  # noqa: ANN001, ANN201
         """The eight bytes from `array[index]` on as one number."""
@@ -147,13 +152,9 @@ else:
         """
         number, eight = ir.IntType(64), ir.VectorType(ir.IntType(64), 8)
 
-        def in_each(builder, one):  # noqa: ANN001, ANN202
-            first = builder.insert_element(eight(ir.Undefined), one, ir.IntType(32)(0))
-            return builder.shuffle_vector(first, first, ir.VectorType(ir.IntType(32), 8)([0] * 8))
-
         def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
             data, start, ends, mask, mixers, keys, row = arguments
-            multiplier, other = (in_each(builder, mixer) for mixer in cgutils.unpack_tuple(builder, mixers))
+            multiplier, other = (in_each(builder, mixer, 8) for mixer in cgutils.unpack_tuple(builder, mixers))
 
             def of(constant):  # noqa: ANN001, ANN202
                 return eight([number(constant)] * 8)
@@ -169,8 +170,8 @@ else:
 
             stops = builder.load(builder.inttoptr(ends, eight.as_pointer()), align=8)
             order = ir.VectorType(ir.IntType(32), 8)([8, *range(7)])
-            starts = builder.shuffle_vector(stops, in_each(builder, start), order)
-            lengths, places = builder.sub(stops, starts), builder.add(starts, in_each(builder, data))
+            starts = builder.shuffle_vector(stops, in_each(builder, start, 8), order)
+            lengths, places = builder.sub(stops, starts), builder.add(starts, in_each(builder, data, 8))
             bits = builder.shl(lengths, of(3))
             # A shift by all bits of a number is not defined, so the bytes after the eighth are counted up to the 15th.
             in_head, after = called("llvm.umin.v8i64", bits, of(64)), called("llvm.usub.sat.v8i64", bits, of(64))
@@ -181,7 +182,7 @@ else:
             tail = builder.and_(bytes_at(builder.add(places, behind)), builder.sub(builder.shl(of(1), in_tail), of(1)))
             tail = builder.or_(tail, builder.shl(lengths, of(56)))
             mixed = builder.mul(builder.xor(head, builder.mul(tail, other)), multiplier)
-            slots = builder.and_(builder.xor(mixed, builder.lshr(mixed, of(32))), in_each(builder, mask))
+            slots = builder.and_(builder.xor(mixed, builder.lshr(mixed, of(32))), in_each(builder, mask, 8))
             for values in (head, tail, slots):
                 builder.store(values, builder.inttoptr(keys, eight.as_pointer()), align=8)
                 keys = builder.add(keys, row)
@@ -281,13 +282,7 @@ else:
             address, index, *limits = arguments
             byte, several = ir.IntType(8), ir.VectorType(ir.IntType(8), 64)
             load = builder.load(builder.inttoptr(builder.add(address, index), several.as_pointer()), align=1)
-            none, zeros = several(ir.Undefined), ir.VectorType(ir.IntType(32), 64)([0] * 64)
-
-            def in_each(number):  # noqa: ANN001, ANN202
-                one = builder.insert_element(none, builder.trunc(number, byte), ir.IntType(32)(0))
-                return builder.shuffle_vector(one, none, zeros)
-
-            bits, first, amount = map(in_each, limits)
+            bits, first, amount = (in_each(builder, builder.trunc(limit, byte), 64) for limit in limits)
             is_between = builder.icmp_unsigned("<", builder.sub(builder.or_(load, bits), first), amount)
             return builder.bitcast(is_between, ir.IntType(64))
 

@@ -100,6 +100,8 @@ if TYPE_CHECKING:
         ...
 
 else:
+    from tokstudio.core.kernels.intrinsics import in_each
+
     _NEEDED = ("+avx512f", "+avx512cd", "+avx512dq")
 
     class _Lanes(types.Type):
@@ -120,18 +122,13 @@ else:
     def _vector(bits):  # noqa: ANN001, ANN202
         return ir.VectorType(ir.IntType(bits), LANES)
 
-    def _in_each(builder, one):  # noqa: ANN001, ANN202
-        """A value, or a pointer, in each lane."""
-        first = builder.insert_element(ir.VectorType(one.type, LANES)(ir.Undefined), one, ir.IntType(32)(0))
-        return builder.shuffle_vector(first, first, ir.VectorType(ir.IntType(32), LANES)([0] * LANES))
-
     def _call(builder, name, result, *values):  # noqa: ANN001, ANN002, ANN202
         kind = ir.FunctionType(result, [value.type for value in values])
         return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), values)
 
     def _places(builder, address, index, bits):  # noqa: ANN001, ANN202
         """Pointers to elements of an array; the form that LLVM knows as one address with an index in each lane."""
-        start = _in_each(builder, builder.inttoptr(address, ir.IntType(bits).as_pointer()))
+        start = in_each(builder, builder.inttoptr(address, ir.IntType(bits).as_pointer()), LANES)
         return builder.gep(start, [builder.sext(index, _vector(64))], source_etype=ir.IntType(bits))
 
     def _gathered(builder, places, mask, bits, align):  # noqa: ANN001, ANN202
@@ -153,14 +150,14 @@ else:
         """The lowest 32 bits of a number in each lane."""
 
         def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
-            return _in_each(builder, builder.trunc(arguments[0], ir.IntType(32)))
+            return in_each(builder, builder.trunc(arguments[0], ir.IntType(32)), LANES)
 
         return _LANES(types.int64), generate
 
     @intrinsic
     def each_wide(context, number):  # noqa: ANN001, ANN201
         """A number in each lane, of 64 bits."""
-        return _WIDE(types.int64), lambda _, builder, signature, arguments: _in_each(builder, arguments[0])
+        return _WIDE(types.int64), lambda _, builder, signature, arguments: in_each(builder, arguments[0], LANES)
 
     @intrinsic
     def lane_numbers(context):  # noqa: ANN001, ANN201
@@ -320,7 +317,8 @@ else:
             one, number = arguments
             number = context.cast(builder, number, signature.args[1], types.int64)
             bits = one.type.element
-            return build(builder, one, _in_each(builder, builder.trunc(number, bits) if bits.width < 64 else number))
+            number = builder.trunc(number, bits) if bits.width < 64 else number
+            return build(builder, one, in_each(builder, number, LANES))
 
     for _operation, _method in (
         (operator.add, ir.IRBuilder.add),
