@@ -164,23 +164,24 @@ else:
         """The number of each lane, from 0 on."""
         return _LANES(), lambda _, builder, signature, arguments: _vector(32)(list(range(LANES)))
 
+    def _loading(kind):  # noqa: ANN001, ANN202
+        """The signature of a load of such lanes, and what generates it."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            place = builder.inttoptr(arguments[0], _vector(kind.bits).as_pointer())
+            return builder.load(place, align=kind.bits // 8)
+
+        return kind(_INDEX), generate
+
     @intrinsic
     def lanes_at(context, address):  # noqa: ANN001, ANN201
         """The elements of an int32 array at an address, one in each lane."""
-
-        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
-            return builder.load(builder.inttoptr(arguments[0], _vector(32).as_pointer()), align=4)
-
-        return _LANES(_INDEX), generate
+        return _loading(_LANES)
 
     @intrinsic
     def wide_lanes_at(context, address):  # noqa: ANN001, ANN201
         """Those of an int64 array."""
-
-        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
-            return builder.load(builder.inttoptr(arguments[0], _vector(64).as_pointer()), align=8)
-
-        return _WIDE(_INDEX), generate
+        return _loading(_WIDE)
 
     @intrinsic
     def set_lanes(context, address, lanes):  # noqa: ANN001, ANN201
@@ -192,25 +193,24 @@ else:
 
         return types.void(_INDEX, _LANES), generate
 
-    @intrinsic
-    def gather(context, address, index, mask):  # noqa: ANN001, ANN201
-        """The elements of an int32 array with the indexes in the lanes; 0 in those that the mask does not have."""
+    def _gathering(kind):  # noqa: ANN001, ANN202
+        """The signature of a gather of such lanes, and what generates it."""
 
         def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
             address, index, mask = arguments
-            return _gathered(builder, _places(builder, address, index, 32), mask, 32, align=4)
+            return _gathered(builder, _places(builder, address, index, kind.bits), mask, kind.bits, kind.bits // 8)
 
-        return _LANES(_INDEX, _LANES, _MASK), generate
+        return kind(_INDEX, _LANES, _MASK), generate
+
+    @intrinsic
+    def gather(context, address, index, mask):  # noqa: ANN001, ANN201
+        """The elements of an int32 array with the indexes in the lanes; 0 in those that the mask does not have."""
+        return _gathering(_LANES)
 
     @intrinsic
     def gather_wide(context, address, index, mask):  # noqa: ANN001, ANN201
         """Those of an int64 array."""
-
-        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
-            address, index, mask = arguments
-            return _gathered(builder, _places(builder, address, index, 64), mask, 64, align=8)
-
-        return _WIDE(_INDEX, _LANES, _MASK), generate
+        return _gathering(_WIDE)
 
     @intrinsic
     def gather_bytes(context, addresses, mask):  # noqa: ANN001, ANN201
