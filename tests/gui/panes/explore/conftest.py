@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDockWidget
 from pytestqt.qtbot import QtBot
 
 from tests.gui.conftest import Actions
-from tests.gui.person import quiet
+from tests.gui.person import at_rest, quiet
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.panes.explore.pane import ExplorePane
@@ -33,9 +33,10 @@ class Explored:
         return self.pane.page
 
     def settle(self) -> None:
-        """Waits until the page has all that it asked for."""
+        """Waits until the pages follow the run and the playhead, and this one has all that it asked for."""
         self._qtbot.wait(20)
         session = self.session
+        at_rest(self._qtbot, session.exploring)
         self._qtbot.waitUntil(lambda: not (self.page.busy or session.jobs.running or session.training.busy))
 
     def train(self, *sources: Source, **settings: object) -> None:

@@ -160,6 +160,22 @@ def test_what_is_typical_of_each_side_is_a_table_and_a_plot_that_arrow_keys_walk
     assert page.note.text().startswith(f"A: cats, {keyness.totals[0]:,} words.")
 
 
+def test_words_are_compared_only_while_there_is_no_tokenizer(qtbot, explored):
+    sources = Source.from_texts(CATS, "cats"), Source.from_texts(HUNDE, "hunde")
+    explored.session.corpus.set_sources(sources)
+    page = explored.turn_to("compare-sources")
+    assert (page.of.value, page.of.isEnabled()) == ("words", False)
+    assert page.asked.answer.totals == explored.session.exploring.exploration.keyness(0, of="words").totals
+    explored.train(*sources, vocabulary_size=330, pattern="gpt2")
+    explored.settle()
+    assert (page.of.value, page.of.isEnabled()) == ("tokens", True)
+    assert page.asked.answer.totals == explored.session.exploring.exploration.keyness(0, of="tokens").totals
+    choose(explored, page.of, "Words")
+    explored.train(*sources, vocabulary_size=340, pattern="gpt2")
+    explored.settle()
+    assert page.of.value == "words"
+
+
 def test_n_changes_ratios_and_sides_may_be_held_out_or_opened_texts(qtbot, explored, tmp_path):
     page = opened(explored, "compare-sources", held_out=0.2)
     session = explored.session

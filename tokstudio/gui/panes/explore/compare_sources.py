@@ -138,6 +138,7 @@ _OF = (
     Choice("tokens", "Tokens", "What the tokenizer makes of the text."),
     Choice("words", "Words", "Pre-tokens: what the pattern splits the text into."),
 )
+_WORDS = 1  # the place of the words there
 _SMOOTHING = tuple(
     Choice(n, f"N = {n}", meaning)
     for n, meaning in ((1, "Rare items can be strongest."), (10, ""), (100, "Frequent items are strongest."))
@@ -165,6 +166,7 @@ class CompareSourcesPage(ItemPage):
         super().__init__(session, theme, "Filter items", "Typical items")
         self._sides: tuple[tuple[TextSide, ...], tuple[TextSide, ...]] = (), ()
         self._limits: frozenset[int] | None = None
+        self._of_before: int | None = None  # what was compared before there was no tokenizer; None where there is one
         self.first, self.second = named(ChoiceBox(()), "First text"), named(ChoiceBox(()), "Second text")
         self.of, self.smoothing = (
             named(ChoiceBox(_OF), "Tokens or words"),
@@ -205,11 +207,7 @@ class CompareSourcesPage(ItemPage):
         if sides is None:
             self.asked.forget()
             return
-        # Words need no tokenizer.
-        self.of.setEnabled(exploration.tokenizer is not None)
-        if exploration.tokenizer is None:
-            with QSignalBlocker(self.of):
-                self.of.setCurrentIndex(1)
+        self._choose_of(exploration)
         of, held_out = self.of.value, self._held_out
         texts = self.session.comparison.sets
         work = partial(compare_work, exploration, sides, str(of), held_out, texts)
@@ -270,6 +268,15 @@ class CompareSourcesPage(ItemPage):
                 if [each.name for each in box.choices] != [name for _, name in texts]:
                     box.set_choices([Choice(name, name, "") for _, name in texts])
                 box.setCurrentIndex(sides.index(side) if side in sides else 0)
+
+    def _choose_of(self, exploration: Exploration) -> None:
+        """Compares words while there is no tokenizer, as they need none; what was chosen before comes back with one."""
+        before, needs_words = self._of_before, exploration.tokenizer is None
+        self.of.setEnabled(not needs_words)
+        if needs_words == (before is None):
+            self._of_before = self.of.currentIndex() if needs_words else None
+            with QSignalBlocker(self.of):
+                self.of.setCurrentIndex(_WORDS if before is None else before)
 
     def _limit(self) -> TextSide | None:
         """The source that was chosen in Corpus since this was asked last."""
