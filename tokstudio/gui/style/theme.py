@@ -9,6 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import compress
+from operator import not_
 from typing import Literal, get_args
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
@@ -24,6 +26,7 @@ Mode = Literal["system", "light", "dark"]
 BODY_PIXELS = 13
 _SLICE = 0.008  # seconds of styling what cannot be seen, half of what a slot may take
 _PAUSE = 2  # milliseconds between two slices, for other events
+_FIRST = 50  # milliseconds before the first, so that what is seen is painted before
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,14 +262,16 @@ _HAS_OWN_FONT = Qt.WidgetAttribute.WA_SetFont
 @contextmanager
 def _changed(widgets: Sequence[QWidget], attribute: Qt.WidgetAttribute, on: bool) -> Iterator[None]:
     """In this block, an attribute of these widgets is on, or off."""
-    others = [widget for widget in widgets if widget.testAttribute(attribute) is not on]
+    # There are thousands of such calls in a change, and to look a method up for each widget takes half of their time.
+    test, set_to = QWidget.testAttribute, QWidget.setAttribute
+    others = [widget for widget in widgets if test(widget, attribute) is not on]
     for widget in others:
-        widget.setAttribute(attribute, on)
+        set_to(widget, attribute, on)
     try:
         yield
     finally:
         for widget in others:
-            widget.setAttribute(attribute, not on)
+            set_to(widget, attribute, not on)
 
 
 @contextmanager
@@ -290,15 +295,16 @@ class _Unseen(QObject):
         # Qt knows what the others have of a sheet that was removed as long as any widget has one.
         self._keeper = QWidget()
         self._keeper.setStyleSheet("QWidget {}")
-        self._timer = QTimer(self, interval=_PAUSE)
+        self._timer = QTimer(self)
         self._timer.timeout.connect(self._style_some)
 
     def among(self, widgets: Sequence[QWidget]) -> list[QWidget]:
         """Those that are hidden and have a style already; none before a window is shown."""
-        unseen = [widget for widget in widgets if not widget.isVisible()]
+        unseen = list(compress(widgets, map(not_, map(QWidget.isVisible, widgets))))
         if len(unseen) == len(widgets):
             return []
-        return [each for each in unseen if each.testAttribute(_IS_POLISHED) and not each.testAttribute(_HAS_OWN_FONT)]
+        test = QWidget.testAttribute
+        return [each for each in unseen if test(each, _IS_POLISHED) and not test(each, _HAS_OWN_FONT)]
 
     def style(self, widgets: Sequence[QWidget]) -> None:
         """Gives these the style sheet soon, in place of those that wait."""
@@ -307,7 +313,7 @@ class _Unseen(QObject):
         # Every event of the program passes a filter.
         if application is not None and widgets:
             application.installEventFilter(self)
-        self._timer.start()
+        self._timer.start(_FIRST)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         # In this order, as to look at an event takes longest.
@@ -316,6 +322,7 @@ class _Unseen(QObject):
         return False
 
     def _style_some(self) -> None:
+        self._timer.setInterval(_PAUSE)
         until = time.perf_counter() + _SLICE
         while self._waiting and time.perf_counter() < until:
             self._style(next(iter(self._waiting)))

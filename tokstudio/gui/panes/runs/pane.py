@@ -179,25 +179,31 @@ class RunTable(Fitting, ReadOnlyTable):
 
     def fit(self) -> None:
         """Hides the columns that do not fit beside the names, and gives the remaining width to the names."""
-        header, usual = self.horizontalHeader(), self._width_of("Run 12")
+        usual, room = self._width_of("Run 12"), self.viewport().width()
         # The end of a name that is longer than usual ones removes no column.
-        wanted = min(self._widths[NAME], self._width_of(_USUAL_NAME))
-        self.setColumnWidth(NAME, max(usual, wanted))
+        widths = {
+            MARK: self.columnWidth(MARK),
+            NAME: max(usual, min(self._widths[NAME], self._width_of(_USUAL_NAME))),
+        }
         for column in _CHOOSABLE:
             sample = self._width_of(COLUMNS[column].widest)
             is_text = COLUMNS[column].alignment == LEFT
-            self.setColumnWidth(column, sample if is_text else max(sample, self._widths[column]))
-            self.setColumnHidden(column, not self._choices.get(column, self._seldom.get(column, True)))
+            widths[column] = sample if is_text else max(sample, self._widths[column])
+        hidden = {each for each in _CHOOSABLE if not self._choices.get(each, self._seldom.get(each, True))}
+
+        def spare() -> int:
+            return room - sum(width for column, width in widths.items() if column not in hidden)
+
         for column in _YIELDING:
-            if header.length() > self.viewport().width() and column not in self._choices:
-                self.setColumnHidden(column, True)
+            if spare() < 0 and column not in self._choices:
+                hidden.add(column)
         for column in (NAME, CORPUS):
-            spare = self.viewport().width() - header.length()
-            if not self.isColumnHidden(column) and spare > 0:
-                width = self.columnWidth(column)
-                self.setColumnWidth(column, width + min(spare, max(self._widths[column] - width, 0)))
-        spare = self.viewport().width() - header.length()
-        self.setColumnWidth(NAME, self.columnWidth(NAME) + min(max(spare, 0), 4 * usual))
+            if column not in hidden:
+                widths[column] += min(max(spare(), 0), max(self._widths[column] - widths[column], 0))
+        widths[NAME] += min(max(spare(), 0), 4 * usual)
+        for column, width in widths.items():
+            self.setColumnWidth(column, width)
+            self.setColumnHidden(column, column in hidden)
         for action in self.columns_menu.actions():
             if action.isCheckable():
                 action.setChecked(not self.isColumnHidden(action.data()))
