@@ -14,6 +14,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import linking
 import shrinking
 from system import ROOT, SetupError, apt_command, has_apt, install_packages, is_root, run_quietly, run_visibly, say
 
@@ -59,14 +60,19 @@ def make_bundle(python: Path, environment_key: str) -> None:
     say("installing PyInstaller ...")
     pip = [str(python), "-I", "-m", "pip", "install", "-q", "--require-hashes", "-r", str(LOCK)]
     run_quietly(pip, "PyInstaller could not be installed; the reason is in pip's output above.")
-    say("building the bundle (about a minute) ...")
+    say("building the bundle (some minutes) ...")
     KEY.unlink(missing_ok=True)
     icons = [str(python), str(ROOT / "packaging" / "icons.py"), str(BUILD / "icons")]
     run_quietly(icons, "The icons could not be drawn.", {"QT_QPA_PLATFORM": "offscreen"})
     options = ["-y", "--log-level", "WARN", "--distpath", str(BUNDLE.parent), "--workpath", str(BUILD / "pyinstaller")]
     run_quietly([str(python), "-m", "PyInstaller", *options, str(SPEC)], "The bundle could not be built.")
     shrinking.shrink(BUNDLE)
-    compile_loops()
+    loops = BUNDLE / "_internal" / "tokstudio" / "loops"
+    say("compiling the loops of the bundle ...")
+    if linking.can_link():
+        linking.link_loops(python, loops)
+    else:
+        compile_loops(loops)
     KEY.write_text(key, encoding="utf-8")
     say(f"{BUNDLE}: {folder_size(BUNDLE) / 1e6:,.0f} MB")
 
@@ -95,11 +101,9 @@ def require_linker() -> None:
     install_packages(packages)
 
 
-def compile_loops() -> None:
+def compile_loops(folder: Path) -> None:
     """Compiles the loops for a common kind of processor into the bundle, so that its first start need not."""
-    say("compiling the loops of the bundle ...")
     command = [str(bundle_program()), "--process", "tokstudio.core.warm_up", "common"]
-    folder = BUNDLE / "_internal" / "tokstudio" / "loops"
     run_quietly(command, "The loops of the bundle could not be compiled.", {"NUMBA_CACHE_DIR": str(folder)})
     if not any(folder.glob("*.nbc")):
         say("there are no loops for this kind of processor in the bundle: its first start compiles them.")

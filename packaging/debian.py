@@ -1,8 +1,7 @@
 """Makes a Debian package of the bundle with `dpkg-deb`.
 
 The bundle goes to `/usr/lib/tokstudio`, and what a desktop asks for where it looks: the entry, icons, types of files,
-AppStream's description. On installation the loops are compiled for the computer, into `/var/cache/tokstudio`, so that
-no first start waits for it; that goes with the package.
+AppStream's description.
 """
 
 # SPDX-License-Identifier: MIT
@@ -226,8 +225,6 @@ def write_control(architecture: str) -> None:
     sums = "".join(f"{md5(path)}  {path.relative_to(STAGE)}\n" for path in files)
     control.mkdir()
     (control / "md5sums").write_text(sums, encoding="utf-8")
-    for script in ("postinst", "postrm"):
-        shutil.copyfile(LINUX / script, control / script)
     (control / "control").write_text(
         f"Package: tokstudio\nVersion: {version()}\nArchitecture: {architecture}\nMaintainer: {MAINTAINER}\n"
         f"Installed-Size: {size}\nDepends: libc6 (>= {needed_libc(files)}), {DEPENDS}\nRecommends: {RECOMMENDS}\n"
@@ -254,9 +251,9 @@ def needed_libc(files: list[Path]) -> str:
 
 
 def fix_modes() -> None:
-    """Gives every file the mode that Debian wants: only the program and dpkg's scripts can be executed."""
-    programs = {STAGE / "usr/lib/tokstudio/tokstudio", STAGE / "DEBIAN/postinst", STAGE / "DEBIAN/postrm"}
+    """Gives every file the mode that Debian wants: only the program can be executed."""
+    program = STAGE / "usr/lib/tokstudio/tokstudio"
     for path in STAGE.rglob("*"):
         if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() or path in programs else 0o644)
+            path.chmod(0o755 if path.is_dir() or path == program else 0o644)
     STAGE.chmod(0o755)

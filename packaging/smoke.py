@@ -21,10 +21,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from linking import can_link
+
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "resources" / "corpora" / "how-tokenizers-work.txt"
 PATIENCE = 1500  # seconds; compiling all loops takes two minutes, and longer beside other checks
-LARGEST = 440  # million bytes that a bundle for Linux may have
+LARGEST = 275  # million bytes that a bundle for Linux may have
 # The surface, and some of the tokens' colours, in light looks.
 _COLOURS = ("#ffffff", "#ffdcd2", "#ffe9bd", "#cdefdd", "#cce9f6")
 # Modules that the program and its processes import; none may be taken from the folder that it is started in.
@@ -236,10 +238,24 @@ def try_picture(bundle: Bundle, platform: str = "offscreen", loops: object = "",
 
 
 def try_starts(bundle: Bundle) -> None:
-    """The first start uses the loops of the bundle; the next one those of this computer, unless they are damaged."""
+    """The first start uses the loops of the bundle; the next one those of this computer, unless they are damaged.
+
+    Where the bundle has no compiler, the next start uses those of the bundle, too.
+    """
     shipped = bundle.program.parent / "_internal" / "tokstudio" / "loops"
     others = shipped if shipped.is_dir() else "compiled by this start"
     first = try_picture(bundle, loops=others)
+    if can_link():
+        demand(not any(bundle.program.parent.rglob("libllvmlite*")), "the bundle has a compiler that it does not use")
+        second = try_picture(bundle, loops=others)
+        demand(not bundle.files("*.nbc"), "loops were compiled")
+    else:
+        second = _try_own_loops(bundle, others)
+    print(f"    with a training and its picture: first start {first:.1f} s, second {second:.1f} s")
+
+
+def _try_own_loops(bundle: Bundle, others: object) -> float:
+    """A start with the loops of this computer, and one where they are damaged; gives the seconds of the first."""
     _bring_loops(bundle)
     compile_all = ("--process", "tokstudio.core.warm_up")
     bundle.run(*compile_all)
@@ -253,7 +269,7 @@ def try_starts(bundle: Bundle) -> None:
     bundle.run(*compile_all)
     demand(bundle.files("*.nbc") == kept, "damaged loops were not replaced")
     demand(damaged.stat().st_size > len(content) // 2, "a damaged loop was left as it was")
-    print(f"    with a training and its picture: first start {first:.1f} s, second {second:.1f} s")
+    return second
 
 
 def _bring_loops(bundle: Bundle) -> None:

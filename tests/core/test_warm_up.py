@@ -3,15 +3,21 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import platform
 import subprocess
+import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from numba.core.dispatcher import Dispatcher
 
+import tokstudio
+from tokstudio.core import kernels
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.subprocesses import module_command
 from tokstudio.core.kernels import cache
@@ -112,6 +118,44 @@ def test_a_killed_compilation_leaves_whole_loops_and_no_list(tmp_path, prepare):
     assert not cache.is_complete(tmp_path), "the next start compiles the others"
 
 
+def _called_loops():
+    """The loops of `core/kernels` that modules outside call, by module and name."""
+    loops = set()
+    for file in (Path(tokstudio.__file__).parent).rglob("*.py"):
+        tree = ast.parse(file.read_text(encoding="utf-8")) if file.parent.name != "kernels" else ast.Module([], [])
+        modules = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(kernels.__name__):
+                names = {each.asname or each.name: each.name for each in node.names}
+                if node.module == kernels.__name__:
+                    modules |= names
+                else:
+                    loops |= {(node.module, name) for name in names.values()}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+                loops.add((f"{kernels.__name__}.{modules[node.value.id]}", node.attr))
+    return {(module, name) for module, name in loops if isinstance(vars(import_module(module)).get(name), Dispatcher)}
+
+
+def test_all_loops_that_are_called_are_compiled_before(prepare):
+    """A bundle without a compiler has these loops alone; with one, a person would wait for others."""
+    told = "; ".join(
+        (
+            "import sys, tokstudio.core.warm_up as warm_up, tokstudio.core.kernels.compiled",
+            "from numba.core.dispatcher import Dispatcher",
+            "warm_up.exercise()",
+            "named = [name for name in sys.modules if name.startswith('tokstudio.core.kernels.')]",
+            "found = [vars(sys.modules[name]) for name in named]",
+            "loops = {loop for names in found for loop in names.values() if isinstance(loop, Dispatcher)}",
+            "print(*(f'{loop.__module__}.{loop.__name__}' for loop in loops if loop.overloads))",
+        )
+    )
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    called = {f"{module}.{name}" for module, name in _called_loops()}
+    assert len(called) > 80
+    assert called - set(done.stdout.split()) == set()
+
+
 def test_the_bar_counts_no_more_loops_than_there_are(prepare):
     complete = cache.places().complete
     if complete is not None:
@@ -176,7 +220,6 @@ def test_loops_that_cannot_be_cached_are_compiled_here_once(prepare, start, monk
         # Shipped loops are used, and those of the processor are compiled for the next start.
         (Places(OWN, Path("shipped"), common=True), True),
         (Places(OWN, OWN), False),
-        (Places(OWN, cache.SYSTEM), False),
         (Places(None, Path("shipped"), common=True), False),
     ],
 )

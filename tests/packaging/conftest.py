@@ -42,5 +42,5 @@ def real_environment():
     assert marker.exists() == before
 
 
-names = ("build_loops", "debian", "dev", "docs", "icons", "shrinking", "smoke", "system")
-build_loops, debian, dev, docs, icons, shrinking, smoke, system = map(fresh, names)
+names = ("build_loops", "debian", "dev", "docs", "icons", "linking", "shrinking", "smoke", "system")
+build_loops, debian, dev, docs, icons, linking, shrinking, smoke, system = map(fresh, names)

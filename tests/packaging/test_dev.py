@@ -314,10 +314,13 @@ def test_a_bundle_that_cannot_be_built_here_is_skipped_with_the_reason(dev, bund
     assert "skipped: The bundle needs binutils." in capsys.readouterr().out
 
 
-def test_a_bundle_is_built_anew_only_when_something_in_it_has_changed(dev, monkeypatch, tmp_path):
+@pytest.mark.parametrize("are_linked", [True, False])
+def test_a_bundle_is_built_anew_only_when_something_in_it_has_changed(dev, monkeypatch, tmp_path, are_linked):
     ran: list[str] = []
     compiled: list[tuple[str, dict[str, str] | None]] = []
-    bundling = dev.bundling
+    bundling, linked = dev.bundling, []
+    monkeypatch.setattr(bundling.linking, "can_link", lambda: are_linked)
+    monkeypatch.setattr(bundling.linking, "link_loops", lambda *given: linked.append(given))
     for name in ("tokstudio", "resources", "packaging"):
         (tmp_path / name).mkdir()
     program = tmp_path / "dist" / "tokstudio" / ("tokstudio.exe" if os.name == "nt" else "tokstudio")
@@ -339,9 +342,10 @@ def test_a_bundle_is_built_anew_only_when_something_in_it_has_changed(dev, monke
         (tmp_path / "tokstudio" / "core.py").write_text(change)
         bundling.make_bundle(Path("python"), "key")
     assert ran.count("PyInstaller") == 2
-    # Its loops are compiled by itself, into itself, for a common kind of processor.
-    place = str(program.parent / "_internal" / "tokstudio" / "loops")
-    assert compiled == [(str(program), {"NUMBA_CACHE_DIR": place})] * 2
+    # Without a compiler of its own, its loops are linked; else it compiles them, for a common kind of processor.
+    place = program.parent / "_internal" / "tokstudio" / "loops"
+    assert linked == [(Path("python"), place)] * 2 * are_linked
+    assert compiled == [(str(program), {"NUMBA_CACHE_DIR": str(place)})] * 2 * (not are_linked)
 
 
 @pytest.mark.parametrize("display", [True, False])

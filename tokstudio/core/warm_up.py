@@ -26,7 +26,7 @@ from tokstudio.core.kernels.cache import FOLDER, OWN_ONLY, ROOM, list_all, note_
 
 COMMON = "common"
 #: The compiled loops of what every training needs, and of all parts.
-FIRST_LOOPS, ALL_LOOPS = 83, 179
+FIRST_LOOPS, ALL_LOOPS = 88, 190
 _PATIENCE = 0.02  # seconds between two reports of progress
 _BAR = 40  # characters
 _BEHIND_OTHERS = 10  # of Unix, where 0 is usual and 19 the lowest priority
@@ -120,7 +120,7 @@ def _exercise_text() -> None:
     from tokstudio.core.kernels.known_words import spread_slots
     from tokstudio.core.kernels.words import enter, gather, join_rows, partition, spread, take_rows, weigh
     from tokstudio.core.model.config import TrainingConfig
-    from tokstudio.core.pretokenization.patterns import cut
+    from tokstudio.core.pretokenization.patterns import cut, splitter
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
     corpus = Corpus.from_texts(["an article, <s> a tail and a tale", "", "two"])
@@ -141,6 +141,7 @@ def _exercise_text() -> None:
     finish(recover_merges_work([*(bytes([value]) for value in range(256)), b"abcd", b"ab", b"cd"]))
     Tokenizer(np.array([[257, 258], [97, 98], [99, 100]], np.int32), checked=True)
     finish(word_types_work(corpus.sources[0]))
+    splitter("gpt2").split("a tail")
     none8, none64, slots = np.zeros(1, np.uint8), np.zeros(1, np.int64), np.zeros((1, 2), np.uint64)
     cut(none8, 0, 1)
     spread(slots, slots)
@@ -160,21 +161,36 @@ def _exercise_text() -> None:
 def _exercise_algorithms() -> None:
     import numpy as np
 
+    from tokstudio.core.algorithms.picky.counts import picky_changes_work
+    from tokstudio.core.analysis.why_this_merge import why_work
     from tokstudio.core.corpus.corpus import Corpus
-    from tokstudio.core.model.algorithms import Boundless, ParityAware, Picky
+    from tokstudio.core.kernels.picky_tables import index_pairs, index_tokens
+    from tokstudio.core.model.algorithms import Boundless, ParityAware, Picky, WholeCharacters
     from tokstudio.core.model.config import TrainingConfig
     from tokstudio.core.model.picky import falls_of
     from tokstudio.core.training.trainer import train
 
     corpus = Corpus.from_text("an article, a tail and a tale; " * 40)
     two = Corpus((*corpus.sources, *Corpus.from_text("abab").sources))
-    train(two, TrainingConfig(vocabulary_size=260, algorithm=ParityAware(window=2)))
+    parity = train(two, TrainingConfig(vocabulary_size=260, algorithm=ParityAware(window=2)))
     joining = train(corpus, TrainingConfig(vocabulary_size=300, pattern="gpt2", algorithm=Boundless()))
     joining.encode("an article")
     train(corpus, TrainingConfig(vocabulary_size=260)).with_dropout(0.5).encode("a tail")
     # Words, and a text that is longer than a short word.
     some = Corpus.from_text("abc abd ab " * 9)
-    train(some, TrainingConfig(vocabulary_size=260, algorithm=Picky(threshold=0.1))).encode("abc abd ab" * 9)
+    for pattern in ("none", "gpt2"):
+        config = TrainingConfig(vocabulary_size=260, pattern=pattern, algorithm=Picky(threshold=0.1))
+        picky = train(some, config)
+        picky.encode("abc abd ab" * 9)
+        finish(picky_changes_work(picky, some.sources))
+    whole_text = Corpus.from_text("äöäö" * 9)
+    whole = train(whole_text, TrainingConfig(vocabulary_size=260, algorithm=WholeCharacters()))
+    for corpus, run in ((two, parity.run), (some, picky.run), (whole_text, whole.run)):
+        assert run is not None
+        finish(why_work(corpus, run, 1))
+    none32, none = np.zeros(1, np.int32), np.zeros((1, 12), np.int64)
+    index_tokens(none, none32, 0, 0)
+    index_pairs(none, none32, 0)
     for base in (1 << 8, 1 << 16, 1 << 20):
         falls_of(np.zeros((0, 2), np.int32), np.zeros((0, 4), np.int64), base)
 

@@ -94,16 +94,3 @@ def test_there_is_no_room_on_a_full_disk(monkeypatch):
         monkeypatch.setattr(private_folders.tempfile, "TemporaryFile", lambda **_: disk)
         with pytest.raises(OSError, match="No space left"):
             private_folders.check_space(Path(), 1)
-
-
-def test_a_folder_is_root_only_if_its_parent_is_too(tmp_path):
-    assert private_folders.is_root_only(Path("/usr/bin").resolve())
-    assert not private_folders.is_root_only(tmp_path / "none")
-    (tmp_path / "link").symlink_to("/usr/bin")
-    assert not private_folders.is_root_only(tmp_path / "link")
-    folder = tmp_path / "folder"
-    folder.mkdir(mode=0o755)
-    for place in (folder, tmp_path):
-        place.chmod(0o777)
-        assert not private_folders.is_root_only(folder)
-        place.chmod(0o755)

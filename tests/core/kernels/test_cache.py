@@ -173,7 +173,6 @@ def test_all_loops_are_kept_only_while_each_of_them_is_whole(tmp_path):
 @pytest.fixture
 def installation(monkeypatch, tmp_path, problems):
     """An installation without loops of its own, and a user who has none and names no folder."""
-    monkeypatch.setattr(cache, "SYSTEM", tmp_path / "var")
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "tokstudio")
     monkeypatch.setattr(cache, "session_folders", lambda: iter([]))
     monkeypatch.setattr(cache, "folder", lambda: tmp_path / "loops")
@@ -192,14 +191,6 @@ def test_the_sources_are_read_for_the_first_loop_only(monkeypatch):
 
 
 @pytest.fixture
-def installed(installation, monkeypatch, tmp_path):
-    """The folder that Debian's package fills when it is installed."""
-    monkeypatch.setattr(cache, "is_root_only", lambda path: path == tmp_path / "var")
-    fill(tmp_path / "var")
-    return tmp_path / "var"
-
-
-@pytest.fixture
 def brought(installation, monkeypatch, tmp_path):
     """The loops that a bundle or a wheel brings with it."""
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
@@ -208,7 +199,7 @@ def brought(installation, monkeypatch, tmp_path):
     return tmp_path / "loops"
 
 
-@pytest.mark.parametrize("others", [None, "installed", "brought"])
+@pytest.mark.parametrize("others", [None, "brought"])
 def test_the_loops_of_the_person_are_used_once_all_are_there_and_others_until_then(request, tmp_path, others):
     there = request.getfixturevalue(others or "installation")
     own = own_folder(tmp_path)
@@ -273,14 +264,6 @@ def test_arm_needs_nothing_that_a_processor_may_lack(brought, monkeypatch):
 def test_the_features_of_this_processor_are_asked_of_the_compiler():
     assert all(isinstance(name, str) for name in cache.features())
     assert cache.features()
-
-
-@pytest.mark.parametrize("fault", ["of others", "damaged", "another build", "one is gone"])
-def test_loops_of_the_installation_that_cannot_be_trusted_are_not_used(installed, monkeypatch, tmp_path, fault):
-    spoil(installed, fault)
-    if fault == "of others":
-        monkeypatch.setattr(cache, "is_root_only", lambda path: False)
-    assert cache.choose_places() == Places(own_folder(tmp_path))
 
 
 def test_a_full_disk_is_passed_over_unless_the_loops_are_there(installation, monkeypatch, tmp_path):

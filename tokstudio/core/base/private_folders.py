@@ -78,18 +78,6 @@ def private_opener(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def is_root_only(folder: Path) -> bool:
-    """Whether only the administrator can write to a folder or replace it."""
-    try:
-        statuses = [folder.lstat(), folder.parent.lstat()]
-    except OSError:
-        return False
-    # On Windows every owner has the number 0.
-    return hasattr(os, "getuid") and all(
-        stat.S_ISDIR(status.st_mode) and status.st_uid == 0 and not status.st_mode & _BY_OTHERS for status in statuses
-    )
-
-
 class TemporaryFolder:
     """A private folder that is removed by `close`, with its last reference, at the exit, or after a kill by the next.
 

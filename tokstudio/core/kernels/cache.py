@@ -2,8 +2,8 @@
 
 Each user has a private folder for them in the cache folder of TokStudio. Its name changes with the sources of the
 loops, the compiler and the interpreter, so that stale loops are never loaded, but not with the place of the
-installation. A process for which that folder is not complete uses the loops that the installation has: those that
-Debian's package has compiled for this computer, or those for a common kind of processor (`shipped`).
+installation. A process for which that folder is not complete uses the loops that the installation has, for a common
+kind of processor. A bundle for Linux has all its loops in libraries (`linked.py`), and compiles and caches none.
 
 A damaged loop is not run, but compiled again.
 """
@@ -29,13 +29,13 @@ from typing import Any
 from tokstudio.core.base.private_folders import (
     cache_folder,
     check_space,
-    is_root_only,
     make_private,
     note_use,
     read_whole,
     session_folders,
     write_whole,
 )
+from tokstudio.core.kernels import linked
 
 # --- The loops that a bundle or a wheel brings with it, compiled for a common kind of processor -----------------------
 # They were compiled when it was made (`packaging/bundling.py`, `packaging/build_loops.py`). A process that finds no
@@ -66,10 +66,11 @@ def are_compiled_here() -> bool:
     return bool(chosen_settings) and all(os.environ.get(name) == value for name, value in chosen_settings.items())
 
 
-def common_key(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The key of a loop for the common kind, from Numba's for this processor: signature, target and code."""
+def common_keys(key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """The keys of a loop for common kinds, the fastest first, from Numba's own: signature, target and code."""
     # The target names the version of macOS too, which may be another one than where they were compiled.
-    return key[0], tuple(settings().values()), *key[2:]
+    kinds = [linked.LARGER] * linked.has_larger(folder()) + [tuple(settings().values())]
+    return [(key[0], kind, *key[2:]) for kind in kinds]
 
 
 def folder() -> Path:
@@ -99,8 +100,6 @@ FOLDER = "NUMBA_CACHE_DIR"
 #: Where this variable is set, the loops of the installation are not used.
 OWN_ONLY = "TOKSTUDIO_OWN_LOOPS"
 _OLD = 30 * 86_400  # seconds; two versions that are used side by side must not delete each other's loops
-# Created by `packaging/linux/postinst`; only root may write there.
-SYSTEM = Path("/var/cache/tokstudio")
 _problems: list[str] = []
 
 
@@ -127,17 +126,16 @@ def places() -> Places:
 
 def choose_places() -> Places:
     """Chooses the folders, and updates the time of last use of the own one."""
+    if linked.libraries(folder()):
+        return Places(None, folder(), common=True)
     own = _own_folder()
     if own is not None:
         note_use(own)
         if is_complete(own):
             note_use(own / _list_name())
             return Places(own, own)
-    if not os.environ.get(OWN_ONLY):
-        if is_root_only(SYSTEM) and is_complete(SYSTEM):
-            return Places(own, SYSTEM)
-        if is_complete(folder()) and can_run():
-            return Places(own, folder(), common=True)
+    if not os.environ.get(OWN_ONLY) and is_complete(folder()) and can_run():
+        return Places(own, folder(), common=True)
     return Places(own)
 
 

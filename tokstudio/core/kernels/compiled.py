@@ -16,12 +16,14 @@ import os
 import pickle
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.private_folders import read_whole, write_whole
 from tokstudio.core.kernels import cache as shipped
+from tokstudio.core.kernels import linked
 from tokstudio.core.kernels.cache import identity, note_problem, places
 
 _log = logging.getLogger(__name__)
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from numba import njit as njit
 else:
     # Numba reads settings from a file in the current folder, which may be anyone's, and imports modules named there.
+    if _libraries := linked.libraries(shipped.folder()):
+        linked.stand_in(_libraries)
     _yaml = sys.modules.get("yaml")
     sys.modules["yaml"] = None  # without this library, Numba only warns of the file
     try:
@@ -43,7 +47,10 @@ else:
     numba.core.config._config_fname = os.devnull  # it looks for the file at each compilation again
     from numba.core import types
     from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+    from numba.core.registry import cpu_target
     from numba.core.serialize import dumps
+    from numba.core.typeconv import Conversion
+    from numba.core.typing import signature
     from numba.np import arrayobj
 
     _OURS = "".join(f"{len(part)}{part}" for part in __name__.split(".")[:-1])  # as in the mangled names of loops
@@ -69,10 +76,17 @@ else:
             here = places()
             data = None
             if here.complete not in (None, here.own):
-                data = self._read(here.complete, shipped.common_key(key) if here.common else key)
+                keys = shipped.common_keys(key) if here.common else [key]
+                data = next((data for each in keys if (data := self._read(here.complete, each)) is not None), None)
             if data is None and here.own is not None:
                 data = self._read(here.own, key)
             return data
+
+        def others(self) -> Iterator[tuple[tuple[Any, ...], object]]:
+            """The keys and data of this loop for all types, where it comes with the installation."""
+            for file in sorted((places().complete or Path()).glob(f"{self.name}.*.nbc")):
+                if (content := read_whole(file)) is not None:
+                    yield pickle.loads(content)
 
         def save(self, key: tuple[Any, ...], data: object) -> None:
             """Caches a loop."""
@@ -131,9 +145,21 @@ else:
         def load_overload(self, sig: object, target_context: object) -> object:
             """The loop from the cache; None where it is compiled now, which is logged."""
             loop = super().load_overload(sig, target_context)
+            if loop is None and _libraries:
+                return self._load_wider(sig, target_context)
             if loop is None:
                 _log.info("compiling %s", self._cache_file.name)
             return loop
+
+        def _load_wider(self, sig: tuple[object, ...], target_context: object) -> object:
+            """A linked loop for types to which these can be converted, such as arrays that are read only."""
+            convert = cpu_target.typing_context.can_convert
+            for key, data in self._cache_file.others():
+                kinds = [convert(given, taken) for given, taken in zip(sig, key[0], strict=True)]
+                if all(kind is not None and kind <= Conversion.safe for kind in kinds):
+                    loop = self._impl.rebuild(target_context, data)
+                    return loop._replace(signature=signature(loop.signature.return_type, *sig))
+            raise TokStudioError(f"TokStudio lacks the loop {self._cache_file.name} for {sig}: install it again.")
 
         def save_overload(self, sig: object, data: object) -> None:
             """Caches a compiled loop, if possible."""
@@ -144,7 +170,7 @@ else:
 
         def _index_key(self, sig: object, codegen: object) -> tuple[Any, ...]:
             key = super()._index_key(sig, codegen)
-            return shipped.common_key(key) if shipped.are_compiled_here() else key
+            return shipped.common_keys(key)[-1] if shipped.are_compiled_here() else key
 
     def njit(*, cache: bool, **options: object) -> Callable[[Callable[..., Any]], Any]:
         """Works like `numba.njit`, with the cache of this module."""
