@@ -44,6 +44,8 @@ from tokstudio.core.base.arrays import read_only
 _RUN = """
 from tokstudio.core.kernels.symbols import all_in_use, measure_tokens, spelled_size
 lengths = np.ones(4, np.int64)
+few = np.array([0, 1, 1], np.uint32)
+print(spelled_size(few, np.array([[0, 3], [3, 5]])))  # the larger processor has this, too
 # Arrays that can be written, too: the loop was compiled for those that cannot.
 for pairs in (np.array([[0, 1], [2, 0]], np.int32), read_only(np.array([[2, 1], [3, 0]], np.int32))):
     measure_tokens(pairs, np.array([2, 3], np.int32), lengths)
@@ -86,6 +88,7 @@ def test_linked_loops_run_without_a_compiler_on_each_kind_of_processor(loops, ki
     done = _run(_RUN, loops, features)
     names = ["x86-64-v4", "x86-64-v3", "x86-64-v2"][3 - kinds :]
     assert done.stdout.splitlines() == [
+        "13",
         "[1, 1, 2, 3]",
         "[1, 1, 3, 4]",
         "13 False True",

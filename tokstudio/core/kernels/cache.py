@@ -66,11 +66,15 @@ def are_compiled_here() -> bool:
     return bool(chosen_settings) and all(os.environ.get(name) == value for name, value in chosen_settings.items())
 
 
+def common_kinds() -> list[tuple[str, ...]]:
+    """The settings for which this processor has loops of a common kind, those of the fastest first."""
+    return [linked.LARGER] * linked.has_larger(folder()) + [tuple(settings().values())]
+
+
 def common_keys(key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     """The keys of a loop for common kinds, the fastest first, from Numba's own: signature, target and code."""
     # The target names the version of macOS too, which may be another one than where they were compiled.
-    kinds = [linked.LARGER] * linked.has_larger(folder()) + [tuple(settings().values())]
-    return [(key[0], kind, *key[2:]) for kind in kinds]
+    return [(key[0], kind, *key[2:]) for kind in common_kinds()]
 
 
 def folder() -> Path:

@@ -83,10 +83,11 @@ else:
             return data
 
         def others(self) -> Iterator[tuple[tuple[Any, ...], object]]:
-            """The keys and data of this loop for all types, where it comes with the installation."""
-            for file in sorted((places().complete or Path()).glob(f"{self.name}.*.nbc")):
-                if (content := read_whole(file)) is not None:
-                    yield pickle.loads(content)
+            """The keys and data of this loop for all types, where it comes with the installation; the fastest first."""
+            files = sorted((places().complete or Path()).glob(f"{self.name}.*.nbc"))
+            found = [pickle.loads(content) for file in files if (content := read_whole(file)) is not None]
+            for kind in shipped.common_kinds():
+                yield from (each for each in found if each[0][1] == kind)
 
         def save(self, key: tuple[Any, ...], data: object) -> None:
             """Caches a loop."""
