@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QSize
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QIcon, QPalette
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QDialog, QFrame, QLabel, QMainWindow, QPushButton, QSpinBox, QWidget
+from shiboken6 import delete
 
 from tokstudio import __version__
 from tokstudio.core.base.errors import TokStudioError
@@ -195,6 +196,45 @@ def test_a_hidden_widget_with_a_font_of_its_own_has_the_new_size_when_it_is_show
         theme.set_text_size(20)
     hidden.show()
     assert hidden.font().pixelSize() == 20
+
+
+class Follower(QLabel):
+    """Remembers which text size it had when it was told of a change."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__("text", parent)
+        self.sizes: list[int] = []
+        self._theme = theme
+        theme.follow(self._take)
+
+    def _take(self) -> None:
+        self.ensurePolished()
+        self.sizes.append(self.font().pixelSize())
+
+
+def test_what_is_hidden_follows_once_it_has_the_new_style_and_what_is_gone_no_more(styled, qtbot):
+    theme = Theme("light")
+    theme.apply(styled)
+    window = QWidget()
+    qtbot.addWidget(window)
+    shown, later, opened, gone = (Follower(theme, window) for _ in range(4))
+    window.show()
+    for label in (later, opened, gone):
+        label.hide()
+    for label in (shown, later, opened):
+        label.sizes.clear()
+    delete(gone)
+    with qtbot.waitSignal(theme.settled):
+        theme.set_text_size(20)
+        assert (shown.sizes, later.sizes, opened.sizes) == ([20], [], [])
+        opened.show()
+        assert opened.sizes == [20], "before it is seen"
+        assert later.sizes == []
+    # Once with its style, and once more with all sizes.
+    assert (shown.sizes, later.sizes, opened.sizes) == ([20, 20], [20, 20], [20, 20])
+    with qtbot.waitSignal(theme.settled):
+        theme.set_mode("dark")
+    assert (len(shown.sizes), len(later.sizes)) == (3, 3)
 
 
 def test_a_hidden_widget_keeps_nothing_of_an_older_sheet(styled, qtbot):

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress
 from operator import not_
+from types import MethodType
 from typing import Literal, get_args
+from weakref import WeakMethod
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette, QPixmapCache
@@ -121,6 +123,7 @@ class Theme(QObject):
         self._unseen = _Unseen(self)
         self._unseen.done.connect(self._settle)
         self._has_other_sizes = False  # than hidden widgets have
+        self._followers: list[Callable[[], Callable[[], object] | None]] = []
         self.palette = self._chosen_palette()
         # Queued: the signal comes before the style has the new scheme's palette, which would then replace ours.
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._refresh, Qt.ConnectionType.QueuedConnection)
@@ -128,9 +131,10 @@ class Theme(QObject):
     def follow(self, apply: Callable[[], object]) -> None:
         """Calls `apply` now, after each change of colours, fonts or sizes, and when hidden widgets have the new fonts.
 
-        Until then their size hints are those of the fonts before.
+        Until then their size hints are those of the fonts before. A method of a hidden widget is called once that has
+        the new style.
         """
-        self.changed.connect(apply)
+        self._followers.append(WeakMethod(apply) if isinstance(apply, MethodType) else lambda: apply)
         self.sized.connect(apply)
         apply()
 
@@ -199,11 +203,23 @@ class Theme(QObject):
         finally:
             with _left_alone([widget for widget in there if isValid(widget)]):
                 application.setStyleSheet(self.style_sheet)
-            self.changed.emit()
+            self._tell()
 
     def _change_sizes(self) -> None:
         self._has_other_sizes = True
         self._apply()
+        self._tell()
+
+    def _tell(self) -> None:
+        """Has all that follow apply the change, and emits `changed`."""
+        known = self._followers[:]
+        for follower in known:
+            apply = follower()
+            owner = getattr(apply, "__self__", None)
+            if apply is None or (isinstance(owner, QObject) and not isValid(owner)):
+                self._followers.remove(follower)
+            elif not (isinstance(owner, QWidget) and self._unseen.postpone(owner, apply)):
+                apply()
         self.changed.emit()
 
     def _settle(self) -> None:
@@ -225,7 +241,7 @@ class Theme(QObject):
         before, self.palette = self.palette, self._chosen_palette()
         if self.palette != before:
             self._apply()
-            self.changed.emit()
+            self._tell()
 
     def _apply(self) -> None:
         if self._application is None or self._system_font is None:
@@ -291,7 +307,7 @@ class _Unseen(QObject):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self._waiting: dict[QWidget, None] = {}
+        self._waiting: dict[QWidget, list[Callable[[], object]]] = {}  # and what is called once each has its style
         # Qt knows what the others have of a sheet that was removed as long as any widget has one.
         self._keeper = QWidget()
         self._keeper.setStyleSheet("QWidget {}")
@@ -308,12 +324,19 @@ class _Unseen(QObject):
 
     def style(self, widgets: Sequence[QWidget]) -> None:
         """Gives these the style sheet soon, in place of those that wait."""
-        self._waiting = dict.fromkeys(widgets)
+        self._waiting = {widget: [] for widget in widgets}
         application = QApplication.instance()
         # Every event of the program passes a filter.
         if application is not None and widgets:
             application.installEventFilter(self)
         self._timer.start(_FIRST)
+
+    def postpone(self, widget: QWidget, apply: Callable[[], object]) -> bool:
+        """Whether a widget waits for its style: `apply` is called then."""
+        if widget in self._waiting:
+            self._waiting[widget].append(apply)
+            return True
+        return False
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         # In this order, as to look at an event takes longest.
@@ -333,12 +356,14 @@ class _Unseen(QObject):
             self.done.emit()
 
     def _style(self, widget: QWidget) -> None:
-        del self._waiting[widget]
+        postponed = self._waiting.pop(widget)
         if isValid(widget):
             # This takes away what it has of the sheet before.
             widget.style().unpolish(widget)
             widget.style().polish(widget)
             QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))
+            for apply in postponed:
+                apply()
 
 
 def widget_palette(palette: Palette) -> QPalette:
