@@ -225,6 +225,7 @@ def write_control(architecture: str) -> None:
     sums = "".join(f"{md5(path)}  {path.relative_to(STAGE)}\n" for path in files)
     control.mkdir()
     (control / "md5sums").write_text(sums, encoding="utf-8")
+    shutil.copyfile(LINUX / "postinst", control / "postinst")
     (control / "control").write_text(
         f"Package: tokstudio\nVersion: {version()}\nArchitecture: {architecture}\nMaintainer: {MAINTAINER}\n"
         f"Installed-Size: {size}\nDepends: libc6 (>= {needed_libc(files)}), {DEPENDS}\nRecommends: {RECOMMENDS}\n"
@@ -251,9 +252,9 @@ def needed_libc(files: list[Path]) -> str:
 
 
 def fix_modes() -> None:
-    """Gives every file the mode that Debian wants: only the program can be executed."""
-    program = STAGE / "usr/lib/tokstudio/tokstudio"
+    """Gives every file the mode that Debian wants: only the program and dpkg's script can be executed."""
+    programs = {STAGE / "usr/lib/tokstudio/tokstudio", STAGE / "DEBIAN/postinst"}
     for path in STAGE.rglob("*"):
         if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() or path == program else 0o644)
+            path.chmod(0o755 if path.is_dir() or path in programs else 0o644)
     STAGE.chmod(0o755)

@@ -54,7 +54,6 @@ def link_loops(python: Path, folder: Path) -> None:
         commands = [[*script, kind, str(loops), str(folder)] for kind in (COMMON, LARGER)]
         with ThreadPoolExecutor(len(commands)) as pool:
             list(pool.map(lambda command: run_quietly(command, failure, variables), commands))
-    run_quietly([*script, "note", str(folder)], failure, variables)
 
 
 # --- In the environment that has Numba --------------------------------------------------------------------------------
@@ -147,6 +146,8 @@ def link(objects: Iterable[bytes], target: Path) -> None:
     Raises:
         SetupError: The linker fails.
     """
+    from tokstudio.core.kernels.linked import seal
+
     failure = f"{target.name} could not be linked."
     with tempfile.TemporaryDirectory() as place:
         files = []
@@ -163,6 +164,7 @@ def link(objects: Iterable[bytes], target: Path) -> None:
             ["ld", *options, "-soname", target.name, "-o", str(target), *map(str, files), str(helpers)], failure
         )
     run_quietly(["strip", "--strip-unneeded", str(target)], failure)
+    seal(target)
 
 
 def _helpers(names: list[str]) -> Iterator[str]:
@@ -179,15 +181,12 @@ def _helpers(names: list[str]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Lists the loops into a file, compiles those of a file for a kind of processor, or notes that all are there."""
+    """Lists the loops into a file, or compiles those of a file for a kind of processor."""
     import pickle
 
     from tokstudio.core.kernels import cache, linked
 
     act, file = sys.argv[1], Path(sys.argv[2])
-    if act == "note":
-        cache.list_all(file)
-        return
     settings = dict(zip(cache.settings(), linked.LARGER, strict=True)) if act == LARGER else cache.settings()
     os.environ.update({} if act == "list" else settings)
     from numba.core.serialize import dumps

@@ -8,6 +8,7 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -73,6 +74,12 @@ def test_the_licence_of_every_package_is_there_in_full(debian, tmp_path):
 def test_a_package_whose_licence_is_not_known_is_not_packed(debian, system, tmp_path):
     with pytest.raises(system.SetupError, match=r"unknown-1\.0 comes without a licence"):
         list(debian.licences(bundle_with(tmp_path, "unknown-1.0")))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such shell")
+def test_what_dpkg_runs_can_be_read_by_the_shell():
+    checked = subprocess.run(["sh", "-n", str(ROOT / "packaging/linux/postinst")], capture_output=True, text=True)
+    assert (checked.returncode, checked.stderr) == (0, "")
 
 
 # --- What a desktop is told of the program ----------------------------------------------------------------------------

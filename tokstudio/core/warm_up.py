@@ -18,10 +18,10 @@ import threading
 import time
 from collections.abc import Iterable
 
-from tokstudio.core.base.private_folders import check_space
+from tokstudio.core.base.private_folders import cache_folder, check_space
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.subprocesses import end_with_parent, start_process
-from tokstudio.core.kernels import cache
+from tokstudio.core.kernels import cache, linked
 from tokstudio.core.kernels.cache import FOLDER, OWN_ONLY, ROOM, list_all, note_problem, places, problem, remove_older
 
 COMMON = "common"
@@ -80,6 +80,9 @@ def _ready_work() -> Work[None]:
             _ready.set()
             if here.common and here.own is not None:
                 _background.extend(_compiling_all())
+            elif linked.is_linked(cache.folder()):
+                # Those of an earlier version, which had a compiler.
+                remove_older(cache_folder() / f"compiled-{cache.identity()}")
     finally:
         _compiling.clear()
         _lock.release()
@@ -318,8 +321,10 @@ def main() -> int:
     """Compiles the named parts, or all; lists them if it was all. Returns 1 where they cannot be cached.
 
     All by their names are compiled in the background. The name `common` stands for all, for a common kind of processor;
-    where that is not known, nothing is compiled.
+    where that is not known, or the loops are linked, nothing is compiled.
     """
+    if linked.is_linked(cache.folder()):
+        return 0
     os.environ[OWN_ONLY] = "1"
     parts = sys.argv[1:]
     if parts == [COMMON]:

@@ -19,7 +19,7 @@ from numba.core.caching import FunctionCache
 
 import tokstudio
 from tokstudio.core.base import private_folders, subprocesses
-from tokstudio.core.kernels import cache, compiled
+from tokstudio.core.kernels import cache, compiled, linked
 from tokstudio.core.kernels.cache import Places
 from tokstudio.core.kernels.compiled import njit
 
@@ -207,6 +207,13 @@ def test_the_loops_of_the_person_are_used_once_all_are_there_and_others_until_th
     assert own.is_dir()
     fill(own)
     assert cache.choose_places() == Places(own, own)
+
+
+def test_a_larger_processor_has_two_common_kinds_the_fastest_first(brought, monkeypatch):
+    usual = ("types", tuple(cache.settings().values()), "code")
+    assert cache.common_keys(("types", "own", "code")) == [usual]
+    monkeypatch.setattr(linked, "has_larger", lambda folder: True)
+    assert cache.common_keys(("types", "own", "code")) == [("types", linked.LARGER, "code"), usual]
 
 
 @pytest.mark.parametrize("others", [None, "brought"])

@@ -5,7 +5,7 @@ loops, the compiler and the interpreter, so that stale loops are never loaded, b
 installation. A process for which that folder is not complete uses the loops that the installation has, for a common
 kind of processor. A bundle for Linux has all its loops in libraries (`linked.py`), and compiles and caches none.
 
-A damaged loop is not run, but compiled again.
+A damaged loop is not run, but compiled again; where loops are linked, an error says so.
 """
 
 # SPDX-License-Identifier: MIT
@@ -130,7 +130,7 @@ def places() -> Places:
 
 def choose_places() -> Places:
     """Chooses the folders, and updates the time of last use of the own one."""
-    if linked.libraries(folder()):
+    if linked.is_linked(folder()):
         return Places(None, folder(), common=True)
     own = _own_folder()
     if own is not None:

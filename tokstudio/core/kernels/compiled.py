@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from numba import njit as njit
 else:
     # Numba reads settings from a file in the current folder, which may be anyone's, and imports modules named there.
-    if _libraries := linked.libraries(shipped.folder()):
-        linked.stand_in(_libraries)
+    if _is_linked := linked.is_linked(shipped.folder()):
+        linked.stand_in(shipped.folder())
     _yaml = sys.modules.get("yaml")
     sys.modules["yaml"] = None  # without this library, Numba only warns of the file
     try:
@@ -146,21 +146,30 @@ else:
         def load_overload(self, sig: object, target_context: object) -> object:
             """The loop from the cache; None where it is compiled now, which is logged."""
             loop = super().load_overload(sig, target_context)
-            if loop is None and _libraries:
+            if loop is None and _is_linked:
                 return self._load_wider(sig, target_context)
             if loop is None:
                 _log.info("compiling %s", self._cache_file.name)
             return loop
 
         def _load_wider(self, sig: tuple[object, ...], target_context: object) -> object:
-            """A linked loop for types to which these can be converted, such as arrays that are read only."""
-            convert = cpu_target.typing_context.can_convert
+            """A linked loop for types to which these can be converted, such as arrays that are read only.
+
+            Raises:
+                TokStudioError: The loop is not there, or damaged.
+                TypeError: It was compiled for no such types, which is an error of TokStudio.
+            """
+            convert, is_there = cpu_target.typing_context.can_convert, False
             for key, data in self._cache_file.others():
+                is_there = True
                 kinds = [convert(given, taken) for given, taken in zip(sig, key[0], strict=True)]
                 if all(kind is not None and kind <= Conversion.safe for kind in kinds):
                     loop = self._impl.rebuild(target_context, data)
                     return loop._replace(signature=signature(loop.signature.return_type, *sig))
-            raise TokStudioError(f"TokStudio lacks the loop {self._cache_file.name} for {sig}: install it again.")
+            name = self._cache_file.name
+            if is_there:
+                raise TypeError(f"The loop {name} was not compiled for {sig}.")
+            raise TokStudioError(f"TokStudio is not complete, as it has no loop {name}: install it again.")
 
         def save_overload(self, sig: object, data: object) -> None:
             """Caches a compiled loop, if possible."""

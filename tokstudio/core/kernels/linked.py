@@ -1,8 +1,8 @@
-"""The loops of a program without a compiler: a bundle for Linux has them in libraries instead of LLVM, with 160 MB.
+"""The loops of a program without a compiler: a bundle for Linux has them in libraries, and not LLVM's 160 MB.
 
 `packaging/linking.py` compiles and links the loops. The files of the cache beside the libraries (`cache.py`) have the
 names of a loop's functions in the place of its code. Numba loads a loop from them as ever: it gives the code to
-llvmlite and asks for addresses. Here a stand-in for llvmlite answers with those in the libraries; it compiles nothing.
+`llvmlite.binding` and asks for addresses. Here a stand-in for that answers with those in the libraries.
 
 Does not load Numba.
 """
@@ -12,35 +12,70 @@ Does not load Numba.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
-# A library: what a processor needs for it, by the names of Linux. The fastest come first, and the last runs anywhere.
-_V2 = frozenset({"cx16", "lahf_lm", "pni", "popcnt", "sse4_1", "sse4_2", "ssse3"})
-_V3 = _V2 | {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"}
-_LIBRARIES = {"x86-64-v4": _V3 | {"avx512f", "avx512cd", "avx512dq"}, "x86-64-v3": _V3, "x86-64-v2": frozenset[str]()}
+from tokstudio.core.base.errors import TokStudioError
+
+# A library: what a processor needs for it, by the names of Linux. The fastest come first, and the last runs where NumPy
+# does.
+_V3 = frozenset(
+    {"abm", "avx", "avx2", "bmi1", "bmi2", "cx16", "f16c", "fma", "lahf_lm", "movbe", "pni", "popcnt", "xsave"}
+    | {"sse4_1", "sse4_2", "ssse3"}
+)
+_V4 = _V3 | {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}
+_LIBRARIES = {"x86-64-v4": _V4, "x86-64-v3": _V3, "x86-64-v2": frozenset[str]()}
 #: The kind of processor for which some loops are compiled once more, and what it has in the words of LLVM.
 LARGER = "x86-64-v4", "+avx512f,+avx512cd,+avx512dq"
 #: Where a library has the addresses of Numba's helpers, and the names of these, each ending with a zero.
 ADDRESSES, NAMES = "tokstudio_addresses", "tokstudio_names"
+_DIGEST = 32  # bytes
+
+
+def is_linked(folder: Path) -> bool:
+    """Whether the loops of a folder are linked: the program has no compiler."""
+    return any((folder / f"{name}.so").exists() for name in _LIBRARIES)
 
 
 @cache
 def libraries(folder: Path) -> tuple[Path, ...]:
-    """The libraries of a folder that this processor can run, the fastest first; none where loops are compiled."""
-    files = {name: folder / f"{name}.so" for name in _LIBRARIES}
-    if not all(file.exists() for file in files.values()):
-        return ()
-    has = _features()
-    return tuple(files[name] for name, needed in _LIBRARIES.items() if needed <= has)
+    """The libraries to use for this processor: one with all loops, after a faster one with some if it can run that.
+
+    One that is damaged or not there is passed over. There are none where loops are compiled.
+    """
+    found: list[Path] = []
+    has = _features() if is_linked(folder) else set[str]()
+    for name, needed in _LIBRARIES.items():
+        file = folder / f"{name}.so"
+        if needed <= has and _is_whole(file):
+            found.append(file)
+            if name != LARGER[0]:
+                return tuple(found)
+    return ()
 
 
 def has_larger(folder: Path) -> bool:
     """Whether the loops that were compiled once more can be run."""
     return any(file.stem == LARGER[0] for file in libraries(folder))
+
+
+def seal(file: Path) -> None:
+    """Adds the digest of its content to the end of a library, where no loader looks."""
+    content = file.read_bytes()
+    file.write_bytes(content + hashlib.sha256(content).digest())
+
+
+def _is_whole(file: Path) -> bool:
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return False
+    return hashlib.sha256(content[:-_DIGEST]).digest() == content[-_DIGEST:]
 
 
 def _features() -> set[str]:
@@ -52,16 +87,24 @@ def _features() -> set[str]:
     return set(next((line.partition(":")[2].split() for line in lines if line.startswith("flags")), ()))
 
 
-def stand_in(files: tuple[Path, ...]) -> None:
+def stand_in(folder: Path) -> None:
     """Puts a stand-in into the place of `llvmlite.binding`, before Numba is loaded.
 
     Raises:
-        OSError: A library cannot be loaded.
+        TokStudioError: No library that this processor can run is whole.
     """
+    if "numba" in sys.modules:
+        raise RuntimeError("Numba is loaded before its compiler is replaced: import compiled.py first.")
+    try:
+        loaded = [ctypes.PyDLL(str(file)) for file in libraries(folder)]
+    except OSError:
+        loaded = []
+    if not loaded:
+        raise TokStudioError("TokStudio is not complete: install it again.")
     # Its modules for the text of code are there, and Numba's modules are made of them.
     import llvmlite
 
-    binding = _Binding([ctypes.PyDLL(str(file)) for file in files])
+    binding = _Binding(loaded)
     llvmlite.binding = binding  # pyright: ignore[reportAttributeAccessIssue]
     sys.modules[binding.__name__] = binding
 
@@ -119,7 +162,7 @@ class _Engine:
             RuntimeError: No library has it.
         """
         for library in self._libraries:
-            if hasattr(library, name):
+            with suppress(ValueError):
                 return ctypes.addressof(ctypes.c_char.in_dll(library, name))
         raise RuntimeError(f"No library has {name}.")
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import compress
-from operator import not_
 from types import MethodType
 from typing import Literal, get_args
 from weakref import WeakMethod
@@ -316,10 +314,10 @@ class _Unseen(QObject):
 
     def among(self, widgets: Sequence[QWidget]) -> list[QWidget]:
         """Those that are hidden and have a style already; none before a window is shown."""
-        unseen = list(compress(widgets, map(not_, map(QWidget.isVisible, widgets))))
+        is_visible, test = QWidget.isVisible, QWidget.testAttribute
+        unseen = [widget for widget in widgets if not is_visible(widget)]
         if len(unseen) == len(widgets):
             return []
-        test = QWidget.testAttribute
         return [each for each in unseen if test(each, _IS_POLISHED) and not test(each, _HAS_OWN_FONT)]
 
     def style(self, widgets: Sequence[QWidget]) -> None:
