@@ -159,6 +159,18 @@ def test_of_a_loop_or_library_that_is_gone_or_damaged_a_sentence_says_so(loops, 
         assert not has_all or _run(_MISSING, folder, _needed()[1]).stdout.startswith("True")
 
 
+def test_settings_of_a_compiler_change_nothing(loops, monkeypatch):
+    for name, value in (
+        ("ENABLE_PROFILING", "1"),
+        ("LLVM_REFPRUNE_PASS", "0"),
+        ("DISABLE_JIT", "1"),
+        ("CPU_NAME", "skylake"),
+        ("CACHE_DIR", "/nowhere"),
+    ):
+        monkeypatch.setenv(f"NUMBA_{name}", value)
+    assert _run(_RUN, loops, ()).stdout.startswith("13\n")
+
+
 def test_numba_may_not_be_loaded_before(loops):
     done = _run("import numba\nimport tokstudio.core.kernels.compiled", loops, ())
     assert "RuntimeError: Numba is loaded before its compiler is replaced" in done.stderr

@@ -261,6 +261,18 @@ def test_special_tokens_stay_and_a_playhead_keeps_the_dropout():
     assert dropped.encode("abc") == finish(steps_work(dropped, "abc")).tokens.ids.tolist() == [256, 99]
 
 
+def test_a_word_that_is_longer_than_what_an_expression_is_tried_on_at_once_drops_merges_like_others():
+    pairs = np.array([[97, 97], [256, 256]], np.int32)
+    text = "a" * 300_000 + " b"
+    own, named = (Tokenizer(pairs, pattern=pattern).with_dropout(0.3, 5) for pattern in (r" ?[a-z]+|[\s\S]", "gpt2"))
+    ids = own.encode(text)
+    assert ids == named.encode(text)
+    assert own.decode(ids) == text
+    assert {97, 256, 257} <= set(ids)
+    with pytest.raises(ConfigError, match=r"A pre-token has 1,048,577 bytes"):
+        own.encode("a" * (1 << 20) + "a")
+
+
 @pytest.mark.parametrize(
     ("probability", "seed", "words"),
     [(-0.1, 0, "from 0 to 1"), (1.1, 0, "from 0 to 1"), (float("nan"), 0, "from 0 to 1"), (0.1, -1, "seed of dropout")],

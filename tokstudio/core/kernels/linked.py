@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import sys
 from contextlib import suppress
 from functools import cache
@@ -101,6 +102,9 @@ def stand_in(folder: Path) -> None:
         loaded = []
     if not loaded:
         raise TokStudioError("TokStudio is not complete: install it again.")
+    # They say how Numba compiles, and some want a compiler for it.
+    for setting in [name for name in os.environ if name.startswith("NUMBA_")]:
+        del os.environ[setting]
     # Its modules for the text of code are there, and Numba's modules are made of them.
     import llvmlite
 

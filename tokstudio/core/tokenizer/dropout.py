@@ -84,7 +84,7 @@ def encode_with_dropout_work(
         at = start
         for ends in split.ends_work(data, start, stop) if start < stop else ():
             edges = np.append(np.int64(at), ends)
-            if int((widths := np.diff(edges)).max()) > _LONGEST:
+            if int((widths := np.diff(edges)).max(initial=0)) > _LONGEST:
                 raise ConfigError(
                     f"A pre-token has {int(widths.max()):,} bytes: dropout needs pre-tokens of at most {_LONGEST:,}. "
                     "Choose a pattern that splits the text."
@@ -95,7 +95,7 @@ def encode_with_dropout_work(
                 ids.append((yield from _words_work(encoder, dropout, data, edges[first : last + 1])))
                 first = last
                 yield Progress("encoding", int(edges[first]), total)
-            at = int(ends[-1])
+            at = int(edges[-1])
         if special_ids[special] >= 0:
             ids.append(special_ids[special : special + 1 or None].astype(np.uint32))
     return ids
