@@ -190,7 +190,7 @@ for most in 0, 1, middle, middle + 1, middle + 2, made - 1:
     process, made = os.fork(), 0
     if not process:
         os._exit(cli.main([*words, "--out", f"killed{most}"]))
-    print(most, os.waitpid(process, 0)[1])
+    print(most, os.waitpid(process, 0)[1], flush=True)
 """
 
 
