@@ -26,7 +26,7 @@ Mode = Literal["system", "light", "dark"]
 BODY_PIXELS = 13
 _SLICE = 0.008  # seconds of styling what cannot be seen, half of what a slot may take
 _PAUSE = 2  # milliseconds between two slices, for other events
-_FIRST = 50  # milliseconds before the first, so that what is seen is painted before
+_FIRST = 150  # milliseconds before the first, so that what is seen is painted before
 
 
 @dataclass(frozen=True, slots=True)
