@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import ast
 import json
 import pickle
 import platform
@@ -134,6 +135,21 @@ except (TokStudioError, TypeError) as error:
     print(error)
 """
 _INCOMPLETE = "TokStudio is not complete"
+
+
+def test_the_loops_that_use_larger_vectors_are_linked_once_more(linking):
+    """Those that ask for fast lanes, and those that call such, up to the ones that Python calls."""
+    functions = {}
+    for file in (PACKAGING.parent / "tokstudio/core/kernels").glob("*.py"):
+        for each in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(each, ast.FunctionDef):
+                names = {node.id for node in ast.walk(each) if isinstance(node, ast.Name)}
+                functions[each.name] = functions.get(each.name, set()) | names
+    found = {"has_fast_lanes"}
+    while more := {name for name, names in functions.items() if names & found} - found:
+        found |= more
+    called = {name for name in found if not any(name in names for names in functions.values())}
+    assert called == linking.WITH_LANES
 
 
 def test_types_that_a_loop_was_not_compiled_for_are_an_error_of_ours(loops):
