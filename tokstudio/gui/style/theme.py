@@ -109,7 +109,6 @@ class Theme(QObject):
     changing = Signal()  # every widget has the old style sheet
     changed = Signal()
     settled = Signal()  # the others have the new one too
-    sized = Signal()  # before `settled`, if it has other fonts or sizes
 
     def __init__(self, mode: Mode = "system", parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -133,7 +132,6 @@ class Theme(QObject):
         the new style.
         """
         self._followers.append(WeakMethod(apply) if isinstance(apply, MethodType) else lambda: apply)
-        self.sized.connect(apply)
         apply()
 
     def set_mode(self, mode: Mode) -> None:
@@ -209,21 +207,23 @@ class Theme(QObject):
         self._tell()
 
     def _tell(self) -> None:
-        """Has all that follow apply the change, and emits `changed`."""
-        known = self._followers[:]
-        for follower in known:
+        self._have_followed()
+        self.changed.emit()
+
+    def _have_followed(self) -> None:
+        """Has all that follow apply the theme; methods of widgets that wait for their style wait, too."""
+        for follower in self._followers[:]:
             apply = follower()
             owner = getattr(apply, "__self__", None)
             if apply is None or (isinstance(owner, QObject) and not isValid(owner)):
                 self._followers.remove(follower)
             elif not (isinstance(owner, QWidget) and self._unseen.postpone(owner, apply)):
                 apply()
-        self.changed.emit()
 
     def _settle(self) -> None:
         if self._has_other_sizes:
             self._has_other_sizes = False
-            self.sized.emit()
+            self._have_followed()
         self.settled.emit()
 
     def _chosen_palette(self) -> Palette:

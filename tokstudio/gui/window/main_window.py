@@ -130,19 +130,9 @@ class MainWindow(QMainWindow):
         self.comparing = CompareCommands(session, preferences, self._choosers, self, self)
         self.surgery = SurgeryCommands(session, theme, preferences, self._choosers, self, self)
         self.commands = Commands(session, theme, preferences, self._choosers, self, self)
-        self._actions = list_actions(
-            session,
-            theme,
-            preferences,
-            self,
-            self.projects,
-            self.experiments,
-            self.opening,
-            self.exporting,
-            self.comparing,
-            self.surgery,
-            self.commands,
-        )
+        files = self.projects, self.experiments
+        others = self.opening, self.exporting, self.comparing, self.surgery, self.commands
+        self._actions = list_actions(session, theme, preferences, self, *files, *others)
         self.actions_by_id = build_actions(self._actions, theme, self)
         self._made: dict[str, Pane] = {}  # the panes that are placed
         self._late: list[Pane] = []  # those that the start has left out, made and not placed yet

@@ -100,8 +100,7 @@ class ToolBar(Fitting, QToolBar):
         self.addWidget(spacer)
         self._with_run, self._others_with_run = False, (export, self.addWidget(find))
         self._show_run_tools()
-        for signal in (theme.changed, theme.sized):
-            signal.connect(self._measure_again)
+        theme.follow(self._measure_again)
 
     def _measure_again(self) -> None:
         self._needed = []
