@@ -289,7 +289,7 @@ def leave_in(workspace):
 
 
 @pytest.mark.parametrize("workspace", ["learn", "train"])
-def test_numpy_and_regex_are_loaded_after_the_window_answers_and_numpy_before_any_job(own_home, workspace):
+def test_what_takes_time_to_load_is_loaded_after_the_window_answers_and_numpy_before_any_job(own_home, workspace):
     leave_in(workspace)
     done = when_the_window_answers("""
         from PySide6.QtWidgets import QApplication
@@ -297,7 +297,7 @@ def test_numpy_and_regex_are_loaded_after_the_window_answers_and_numpy_before_an
             yield Progress("looking")
             print("numpy._core" in sys.modules)
         window = next(each for each in QApplication.topLevelWidgets() if hasattr(each, "session"))
-        print(window.places.workspace, {"numpy._core", "regex"} & set(sys.modules))
+        print(window.places.workspace, {"numpy._core", "regex", "PySide6.QtNetwork"} & set(sys.modules))
         window.session.jobs.start(work, lambda _: window.close(), quiet=True)
     """)
     assert (done.returncode, done.stdout) == (0, f"{workspace} set()\nTrue\n"), done.stderr

@@ -45,7 +45,7 @@ from tokstudio.gui.app.process import (
     faults,
     refusal,
 )
-from tokstudio.gui.app.single_instance import Claim, Request, bring_to_front
+from tokstudio.gui.app.single_instance import Claim, LaterStarts, Request, bring_to_front
 from tokstudio.gui.session.preferences import TEXT_SIZE, THEME, Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problems import Problem
@@ -170,6 +170,8 @@ class Studio(QObject):
         self.session.jobs.hold()
         self.window = MainWindow(self.session, self.theme, self.preferences, choosers)
         self.failure: ImportError | None = None  # why it ended at once
+        self._claim: Claim | None = None
+        self._later: LaterStarts | None = None
         self._limits = Limits()
         self._kept = {SETTINGS: self.preferences.file.parent}
         if recovery is not None:
@@ -184,15 +186,20 @@ class Studio(QObject):
         if isinstance(application, Application):
             application.file_asked.connect(self._open_file)
 
-    def show(self) -> None:
-        """Shows the window; once it answers, loads pyqtgraph, and the compiled loops in the background."""
+    def show(self, claim: Claim | None = None) -> None:
+        """Shows the window; once it answers, serves later starts and loads pyqtgraph and the compiled loops.
+
+        Args:
+            claim: The claim to be the window that gets the files of later starts; None to take no part.
+        """
+        self._claim = claim
         # The window lives until the end: a garbage collection that searches it would delay its first paint.
         gc.freeze()
         self.window.show()
         # Two turns of the event loop: the first one paints.
         QTimer.singleShot(0, self.window, self._shown)
 
-    def answer(self, request: Request) -> None:
+    def _answer(self, request: Request) -> None:
         """Handles the request of a later start, and brings the window to the front."""
         _log.info("A later start asks for %s.", ", ".join(map(str, request.files)) or "the window")
         self.window.opening.open_any(request.files)
@@ -208,6 +215,10 @@ class Studio(QObject):
         """Removes everything; unsaved work is offered at the next start, unless the user closed the window."""
         # For example because the system ends the program, or its display is gone.
         self._application.focusChanged.disconnect(self._log_focus)
+        if self._later is not None:
+            self._later.close()
+        elif self._claim is not None:
+            self._claim.release()
         self.session.close(leave=self.window.isVisible())
         self.window.deleteLater()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
@@ -221,7 +232,15 @@ class Studio(QObject):
         # file is read would block the window for 150 ms.
         if self.window.isVisible():
             _log.info("The window answers.")
-            QTimer.singleShot(0, self.window, self._load_numpy)
+            QTimer.singleShot(0, self.window, self._serve)
+
+    def _serve(self) -> None:
+        """Serves later starts, which have waited for it, and then goes on."""
+        if self._claim is not None:
+            self._later = self._claim.listen(self)
+            if self._later is not None:
+                self._later.asked.connect(self._answer)
+        QTimer.singleShot(0, self.window, self._load_numpy)
 
     def _load_numpy(self) -> None:
         try:
@@ -413,11 +432,11 @@ def run(
             studio = Studio(application, Preferences(Path(passing.path()) / "settings.ini"))
         hook.facts = studio.facts
         hook.caught.connect(studio.session.jobs.report, Qt.ConnectionType.QueuedConnection)
-        studio.show()
+        studio.show(claim)
         shown = Demo(studio, sample, screenshot) if demo else None
         if files:
             studio.window.opening.open_any(files)
-        code = _stay(application, studio, claim)
+        code = _stay(application, studio)
         studio.close()
         # Not earlier, so that errors while the window is removed are reported too.
         hook.remove()
@@ -428,18 +447,13 @@ def run(
         return code
 
 
-def _stay(application: QApplication, studio: Studio, claim: Claim | None) -> int:
-    """Runs the event loop until the window is closed, and serves later starts and the system's signals."""
-    later = claim.listen(studio) if claim is not None else None
-    if later is not None:
-        later.asked.connect(studio.answer)
+def _stay(application: QApplication, studio: Studio) -> int:
+    """Runs the event loop until the window is closed, and serves the system's signals."""
     signals = EndSignals(studio)
     signals.asked.connect(studio.end)
     signals.install()
     code = application.exec()
     signals.remove()
-    if later is not None:
-        later.close()
     return code
 
 

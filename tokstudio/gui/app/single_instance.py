@@ -6,7 +6,8 @@ first window is closed, the next start listens. Nothing here goes over a network
 """
 
 # SPDX-License-Identifier: MIT
-# This module imports almost nothing of ours, so that a start that only hands files over is quick.
+# This module imports almost nothing of ours, so that a start that only hands files over is quick; and QtNetwork, which
+# takes 10 ms, only where another window may be open, or once this one answers.
 from __future__ import annotations
 
 import getpass
@@ -20,15 +21,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QLockFile, QObject, Qt, QTimer, Signal
-from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.base.private_folders import make_private, runtime_folder, temporary_folder
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.hub.names import place_of
+
+if TYPE_CHECKING:
+    from PySide6.QtNetwork import QLocalSocket
 
 _log = logging.getLogger(__name__)
 
@@ -41,8 +44,6 @@ _LONGEST = 1 << 20
 _LONGEST_TOKEN = 4096
 LONGEST_ASKING = 10_000
 _MOST_ASKING = 16
-# The errors of a connection to a window that has crashed, or that was never there.
-_NOBODY = (QLocalSocket.LocalSocketError.ConnectionRefusedError, QLocalSocket.LocalSocketError.ServerNotFoundError)
 # The variables by which a desktop tells a program that the user started it.
 _TOKENS = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
 
@@ -130,8 +131,13 @@ class Claim:
         socket = self._ask()
         if socket is None:
             return False
+        from PySide6.QtNetwork import QLocalServer
+
+        kinds = socket.LocalSocketError
+        # The errors of a connection to a window that has crashed, or that was never there.
+        nobody = (kinds.ConnectionRefusedError, kinds.ServerNotFoundError)
         # Connecting takes no time; where it does not succeed at once, too many connections wait for the first window.
-        if socket.waitForConnected(0) or socket.error() not in _NOBODY:
+        if socket.waitForConnected(0) or socket.error() not in nobody:
             return True
         if os.path.isabs(self.name):
             QLocalServer.removeServer(self.name)
@@ -141,6 +147,8 @@ class Claim:
         """Begins to connect to the first window; None where no socket of this user is."""
         if not _is_of_this_person(self.name):
             return None
+        from PySide6.QtNetwork import QLocalSocket
+
         socket = QLocalSocket()
         socket.connectToServer(self.name)
         return socket
@@ -157,6 +165,8 @@ class LaterStarts(QObject):
 
     def __init__(self, name: str, parent: QObject) -> None:
         super().__init__(parent)
+        from PySide6.QtNetwork import QLocalServer
+
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._connected)
@@ -171,13 +181,18 @@ class LaterStarts(QObject):
     def close(self) -> None:
         """Stops listening; the next start becomes the first window."""
         self._server.close()
-        for socket in self._server.findChildren(QLocalSocket):
+        for socket in self._connections():
             socket.abort()
+
+    def _connections(self) -> list[QLocalSocket]:
+        from PySide6.QtNetwork import QLocalSocket
+
+        return self._server.findChildren(QLocalSocket)
 
     def _connected(self) -> None:
         while (socket := self._server.nextPendingConnection()) is not None:
             socket.disconnected.connect(socket.deleteLater)
-            if len(self._server.findChildren(QLocalSocket)) > _MOST_ASKING:
+            if len(self._connections()) > _MOST_ASKING:
                 self._drop(socket, "there are too many connections")
                 continue
             socket.setReadBufferSize(_LONGEST + 1)
@@ -188,7 +203,7 @@ class LaterStarts(QObject):
     def _time_out(self, socket: QLocalSocket) -> None:
         # This window may have been busy meanwhile.
         self._read(socket)
-        if socket.state() != QLocalSocket.LocalSocketState.UnconnectedState:
+        if socket.state() != socket.LocalSocketState.UnconnectedState:
             self._drop(socket, "no whole request arrived in time")
 
     def _drop(self, socket: QLocalSocket, reason: str) -> None:
@@ -196,7 +211,7 @@ class LaterStarts(QObject):
         socket.abort()
 
     def _read(self, socket: QLocalSocket) -> None:
-        if socket.state() != QLocalSocket.LocalSocketState.ConnectedState:
+        if socket.state() != socket.LocalSocketState.ConnectedState:
             return
         if not socket.canReadLine():
             if socket.bytesAvailable() > _LONGEST:
@@ -209,7 +224,7 @@ class LaterStarts(QObject):
         socket.write(_UNDERSTOOD)
         socket.flush()
         # A start that has timed out has opened a window of its own, with these files in it.
-        if socket.state() == QLocalSocket.LocalSocketState.ConnectedState:
+        if socket.state() == socket.LocalSocketState.ConnectedState:
             self.asked.emit(request)
         socket.disconnectFromServer()
 
