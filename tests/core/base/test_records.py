@@ -11,7 +11,7 @@ import pkgutil
 import threading
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import FrozenInstanceError, asdict, field, fields, replace
+from dataclasses import KW_ONLY, FrozenInstanceError, asdict, field, fields, replace
 
 import pytest
 
@@ -67,22 +67,28 @@ def declared(dataclass):
         def __repr__(self) -> str:
             return "own"
 
-    @dataclass(frozen=True, slots=True)
-    class Slots:
-        """A record with slots."""
-
-        number: int
-
     @dataclass
     class Changing:
         """What may change."""
 
         number: int
+        names: list[str] = field(default_factory=lambda: ["a"])
+        _: KW_ONLY
+        last: str = "z"
+        size: int = field(default=0, init=False)
+        seen: set[int] = field(default_factory=set, init=False, compare=False)
+
+    @dataclass
+    class Hashed:
+        """What may change, with a hash of its own, and no fields."""
+
+        def __hash__(self) -> int:
+            return 3
 
     class Ordinary(Single):
         """A subclass that is no dataclass."""
 
-    return Plain, Heir, Named, Single, Own, Slots, Changing, Ordinary
+    return Plain, Heir, Named, Single, Own, Changing, Hashed, Ordinary
 
 
 def said(act):
@@ -95,22 +101,30 @@ def said(act):
 
 def told(dataclass):
     """Everything that can be asked of the classes."""
-    Plain, Heir, Named, Single, Own, Slots, Changing, Ordinary = declared(dataclass)
+    Plain, Heir, Named, Single, Own, Changing, Hashed, Ordinary = declared(dataclass)
     one, single = Plain(1, ["a"]), Single(1)
-    yield [repr(made) for made in (one, Heir(1, size=4), Named(other="b"), single, Own(1), Slots(1), Changing(1))]
+    yield [repr(made) for made in (one, Heir(1, size=4), Named(other="b"), single, Own(1), Changing(1))]
     yield one == Plain(1, ["a"], note="other"), one == Plain(2), one != Plain(1, ["a"]), one == Heir(1, ["a"])
     yield single == Single(1), single == single, Own(1) == Own(2), Named(other="b") == Named(other="b")
     yield hash(Named(other="b")) == hash(Named(other="b")), hash(Own(1)) == hash(Own(1)), hash(single) == hash(single)
-    yield said(lambda: hash(one)), said(lambda: hash(Changing(1)))
-    yield [str(inspect.signature(kind)) for kind in (Plain, Heir, Named, Single, Own)]
-    yield [kind.__match_args__ for kind in (Plain, Heir, Named, Single)]
-    yield [[each.name for each in fields(kind)] for kind in (Plain, Heir, Named, Single)]
+    yield said(lambda: hash(one)), said(lambda: hash(Changing(1))), hash(Hashed()), Hashed() == Hashed()
+    yield [str(inspect.signature(kind)) for kind in (Plain, Heir, Named, Single, Own, Changing, Hashed)]
+    yield [kind.__match_args__ for kind in (Plain, Heir, Named, Single, Changing, Hashed)]
+    yield [[each.name for each in fields(kind)] for kind in (Plain, Heir, Named, Single, Changing, Hashed)]
+    changing = Changing(1)
+    changing.names.append("b")
+    changing.size = 4
+    changing.seen.add(1)
+    yield repr(changing), repr(Changing(1)), repr(Changing(2, [], last="y"))
+    yield Changing(1) == Changing(1), changing == Changing(1)
+    yield changing == deepcopy(changing), repr(replace(Changing(1), last="x")), asdict(changing)
+    yield said(lambda: Changing(1, [], "y")), said(lambda: Changing(1, size=2)), said(lambda: replace(changing, size=1))
     yield repr(replace(one, number=5)), asdict(Heir(1, ["c"])), repr(deepcopy(one)), one.names is deepcopy(one).names
     yield [kind.__init__.__qualname__.rpartition(".")[2] for kind in (Plain, Heir)]
-    yield [kind.__dataclass_params__.frozen for kind in (Plain, Heir, Named, Single, Slots, Changing)]
+    yield [kind.__dataclass_params__.frozen for kind in (Plain, Heir, Named, Single, Changing)]
     for wrong in (lambda: Plain(), lambda: Plain(-1), lambda: Named(1), lambda: Plain(1, other=2), lambda: Own()):
         yield said(wrong)
-    for frozen in (one, Heir(1), single, Slots(1)):
+    for frozen in (one, Heir(1), single):
         yield said(lambda frozen=frozen: setattr(frozen, "number", 2))
         yield said(lambda frozen=frozen: delattr(frozen, "number"))
     yield said(lambda: setattr(one, "unknown", 2)), said(lambda: setattr(Changing(1), "number", 2))

@@ -267,7 +267,7 @@ class _Ranks:
 StepKind = Literal["pre-tokens", "base tokens", "merge", "removal"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """The step that led to a state."""
 

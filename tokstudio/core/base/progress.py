@@ -14,7 +14,7 @@ from tokstudio.core.base.records import dataclass
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Progress:
     """The phase of long work ("reading", "counting"), and its units: done, and in all; 0 where that is unknown."""
 

@@ -1,4 +1,4 @@
-"""Frozen dataclasses that find their fields and compile their methods when first used, not when they are imported.
+"""Dataclasses that find their fields and compile their methods when first used, not when they are imported.
 
 There are four hundred, of which a program uses a few: to do it for all took a third of the time of its imports.
 """
@@ -22,16 +22,13 @@ else:
         /,
         *,
         frozen: bool = False,
-        slots: bool = False,
         eq: bool = True,
         repr: bool = True,
         kw_only: bool = False,
     ) -> type | Callable[[type], type]:
-        """Makes a class a dataclass as `dataclasses.dataclass` does, which makes those that are not frozen."""
-        if not frozen or slots:
-            return dataclasses.dataclass(cls, frozen=frozen, slots=slots, eq=eq, repr=repr, kw_only=kw_only)
-        wanted = {"__init__": True, "__repr__": repr, "__eq__": eq, "__hash__": eq}
-        make = partial(_make_frozen, [name for name, there in wanted.items() if there], kw_only)
+        """Makes a class a dataclass as `dataclasses.dataclass` does."""
+        wanted = {"__init__": True, "__repr__": repr, "__eq__": eq, "__hash__": eq and frozen}
+        make = partial(_make_late, [name for name, there in wanted.items() if there], frozen, kw_only)
         return make if cls is None else make(cls)
 
 
@@ -42,15 +39,21 @@ _OF_FIELDS = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
 _lock = threading.RLock()
 
 
-def _make_frozen(names: list[str], kw_only: bool, cls: type) -> type:
+def _make_late(names: list[str], frozen: bool, kw_only: bool, cls: type) -> type:
     own = vars(cls)
+    inherits = any("__dataclass_fields__" in vars(base) for base in cls.__mro__[1:])
+    if inherits and not frozen:
+        # It checks the other classes; there are few of these.
+        make = dataclasses.dataclass(eq="__eq__" in names, repr="__repr__" in names, kw_only=kw_only)
+        return make(cls)
     # Python gives a class with `__eq__` no hash, but a frozen dataclass has one.
     names = [name for name in names if name not in own or (name == "__hash__" and own[name] is None)]
-    inherits = any("__dataclass_fields__" in vars(base) for base in cls.__mro__[1:])
-    if not inherits:
+    if not frozen and "__eq__" in names:
+        cls.__hash__ = own.get("__hash__")  # pyright: ignore[reportAttributeAccessIssue]
+    if frozen and not inherits:
         for name, refuse in (("__setattr__", _refuse_to_set), ("__delattr__", _refuse_to_delete)):
             setattr(cls, name, refuse)
-    find = partial(_find_fields, cls, inherits, kw_only)
+    find = partial(_find_fields, cls, frozen, inherits, kw_only)
     for name in _OF_FIELDS:
         if name == "__match_args__" and name in own:
             continue
@@ -93,13 +96,13 @@ class _Late:
         return value if instance is None or not callable(value) else value.__get__(instance, owner)
 
 
-def _find_fields(cls: type, inherits: bool, kw_only: bool) -> None:
+def _find_fields(cls: type, frozen: bool, inherits: bool, kw_only: bool) -> None:
     """Gives a class what the standard library asks a dataclass for, without methods."""
     # An heir of a frozen class has to be made frozen, which compiles two methods.
     make = dataclasses.dataclass(frozen=inherits, init=False, repr=False, eq=False, match_args=False, kw_only=kw_only)
     make(cls)
     # Else Python would refuse a frozen dataclass that inherits from this.
-    vars(cls)["__dataclass_params__"].frozen = True
+    vars(cls)["__dataclass_params__"].frozen = frozen
     if isinstance(vars(cls).get("__match_args__"), _Late):
         names = tuple(field.name for field in dataclasses.fields(cls) if field.init and not field.kw_only)
         cls.__match_args__ = names
@@ -108,22 +111,18 @@ def _find_fields(cls: type, inherits: bool, kw_only: bool) -> None:
 def _compile(cls: type, names: list[str]) -> None:
     """Gives a class these methods of a dataclass that has the same fields."""
     fields = dataclasses.fields(cls)
-    if names == ["__init__"] and all(field.init and field.default_factory is dataclasses.MISSING for field in fields):
-        methods = {"__init__": _make_init(fields, hasattr(cls, "__post_init__"))}
+    if names == ["__init__"]:
+        methods = {"__init__": _make_init(cls, fields)}
     else:
-        # Without a docstring, the standard library would make one of the signature.
-        known = {"__module__": cls.__module__, "__doc__": "-"}
-        known |= {"__post_init__": None} if hasattr(cls, "__post_init__") else {}
-        # Only its `__init__` differs in a frozen class, which has two methods more to compile.
         same = dataclasses.make_dataclass(
             cls.__name__,
             [(field.name, field.type, field) for field in fields],
-            namespace=known,
-            init="__init__" in names,
+            # Without a docstring, the standard library would make one of the signature.
+            namespace={"__module__": cls.__module__, "__doc__": "-"},
+            init=False,
             repr="__repr__" in names,
             eq="__eq__" in names,
             unsafe_hash="__hash__" in names,
-            frozen="__init__" in names,
         )
         methods = vars(same)
     for name in names:
@@ -132,30 +131,52 @@ def _compile(cls: type, names: list[str]) -> None:
         setattr(cls, name, method)
 
 
-def _make_init(fields: Sequence[dataclasses.Field[Any]], checks: bool) -> Callable[..., None]:
-    """Compiles `__init__`; the standard library would compile three methods, and make a class, to get it.
-
-    Args:
-        fields: Those of the class, each with a default or without, and all of them arguments.
-        checks: Whether a `__post_init__` is called at the end.
-    """
-    by_place = [field for field in fields if not field.kw_only]
-    by_name = [field for field in fields if field.kw_only]
+def _make_init(cls: type, fields: Sequence[dataclasses.Field[Any]]) -> Callable[..., None]:
+    """Compiles `__init__`; the standard library would compile three methods, and make a class, to get it."""
+    asked = [field for field in fields if field.init]
+    by_place = [field for field in asked if not field.kw_only]
+    by_name = [field for field in asked if field.kw_only]
     arguments = ["self", *map(_argument, by_place), *(["*"] if by_name else []), *map(_argument, by_name)]
-    lines = [f"set_field(self, {field.name!r}, {field.name})" for field in fields]
-    lines += ["self.__post_init__()"] if checks else []
+    set_field = "set_field(self, {0!r}, {1})" if vars(cls)["__dataclass_params__"].frozen else "self.{0} = {1}"
+    lines = [set_field.format(field.name, _value(field)) for field in fields if field.init or _is_made(field)]
+    lines += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
     lines = lines or ["pass"]
-    source = f"def make(set_field, defaults):\n def __init__({', '.join(arguments)}):\n  " + "\n  ".join(lines)
+    source = f"def make(set_field, defaults, makers, TO_MAKE):\n def __init__({', '.join(arguments)}):\n  "
     functions: dict[str, Any] = {}
-    exec(f"{source}\n return __init__", functions)
+    exec(source + "\n  ".join(lines) + "\n return __init__", functions)
     defaults = {field.name: field.default for field in fields}
-    init = functions["make"](object.__setattr__, defaults)
-    init.__annotations__ = {field.name: field.type for field in fields} | {"return": None}
+    makers = {field.name: field.default_factory for field in fields if _is_made(field)}
+    init = functions["make"](object.__setattr__, defaults, makers, _TO_MAKE)
+    init.__annotations__ = {field.name: field.type for field in asked} | {"return": None}
     return init
 
 
+class _ToMake:
+    """The argument of a field whose value is made for each record, shown as the standard library shows it."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+_TO_MAKE = _ToMake()
+
+
+def _is_made(field: dataclasses.Field[Any]) -> bool:
+    """Whether a field without an argument gets a new value."""
+    return field.default_factory is not dataclasses.MISSING
+
+
 def _argument(field: dataclasses.Field[Any]) -> str:
+    if _is_made(field):
+        return f"{field.name}=TO_MAKE"
     return field.name if field.default is dataclasses.MISSING else f"{field.name}=defaults[{field.name!r}]"
+
+
+def _value(field: dataclasses.Field[Any]) -> str:
+    if not _is_made(field):
+        return field.name
+    new = f"makers[{field.name!r}]()"
+    return f"{new} if {field.name} is TO_MAKE else {field.name}" if field.init else new
 
 
 # --- Dataclasses as JSON ----------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sample:
     """A corpus that comes with TokStudio."""
 

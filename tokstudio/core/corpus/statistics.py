@@ -31,7 +31,7 @@ _LOOK, _LOOKED_AT = 1 << 13, 1 << 20  # bytes of a place, and of all, in which a
 _INVALID = slice(0xDC80, 0xDD00)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statistics:
     """Statistics of a corpus."""
 

@@ -37,7 +37,7 @@ _PIECE = 1 << 20  # bytes
 _PHASE = "counting uses"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Example:
     """A document or line that a rule finds."""
 

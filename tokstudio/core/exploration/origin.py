@@ -30,7 +30,7 @@ _WHY_NOT_IN_PICKY = (
 BARS = 1_000  # parts of a corpus that a bar code tells apart
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DocumentUses:
     """The uses of a token in a document."""
 

@@ -42,7 +42,7 @@ _BESIDE = 1 << 8  # bytes that decide the order of hits by what is beside them
 Order = Literal["place", "left", "right", "source"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hit:
     """One hit."""
 

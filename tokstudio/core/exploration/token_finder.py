@@ -272,7 +272,7 @@ class SourceEncoder:
         return ids, lasts - np.repeat(ends - [len(text) for text in texts], counts), counts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Text:
     """A document, or a part of a long one, with the text around it that is encoded with it."""
 

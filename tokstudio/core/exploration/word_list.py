@@ -152,7 +152,7 @@ def word_list_work(items: Items, n: int, least: int | None, tokenizer: Tokenizer
 # --- Boilerplate ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Boilerplate:
     """A stretch of pre-tokens, as long as all of its runs of n pre-tokens stand in many documents."""
 

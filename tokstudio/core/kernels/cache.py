@@ -19,7 +19,6 @@ import shutil
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import MAGIC_NUMBER
@@ -35,6 +34,7 @@ from tokstudio.core.base.private_folders import (
     session_folders,
     write_whole,
 )
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.kernels import linked
 
 # --- The loops that a bundle or a wheel brings with it, compiled for a common kind of processor -----------------------

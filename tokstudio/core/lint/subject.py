@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.formats.common.added_tokens import AddedToken
 from tokstudio.core.formats.common.beside import CONFIG, beside_work
 from tokstudio.core.formats.common.format import GIGABYTE, Loaded, PatternNeeded

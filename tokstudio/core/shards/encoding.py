@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
 from tokstudio.core.base.errors import CorpusError, EmptyError, FormatError, TokStudioError
 from tokstudio.core.base.machine import processors
 from tokstudio.core.base.progress import Progress, Work, part_of
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.open_sources import pass_on_work
 from tokstudio.core.corpus.readers.collect import PassOn

@@ -29,7 +29,7 @@ _PAUSE = 2  # milliseconds between two slices, for other events
 _FIRST = 150  # milliseconds before the first, so that what is seen is painted before
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Palette:
     """A colour for every role, as `#RRGGBB`.
 

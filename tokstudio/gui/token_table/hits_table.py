@@ -53,7 +53,7 @@ _PART = "\ufffd"  # part of a character
 _REST = 0.2  # seconds between two looks at what is found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Line:
     """One hit, in its line."""
 

@@ -27,7 +27,7 @@ _TICK_HEIGHT = 2.0
 _MARK_HEIGHT = 2.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TextStyle:
     """The state of the view that affects painting."""
 

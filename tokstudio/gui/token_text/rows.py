@@ -95,7 +95,7 @@ _LONGEST_TEXT = 20_000  # characters of one piece that are drawn
 _SPACE = r"\s"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shape:
     """The layout of a text that is not plain ASCII."""
 

@@ -41,7 +41,7 @@ _INVISIBLE = r"[\p{Default_Ignorable_Code_Point}\p{Cf}]+"
 _PLAIN = [0x09, 0x0A, *range(0x20, 0x7F)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Piece:
     """The text of one box."""
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.added_tokens import AddedToken, preparation_of
 from tokstudio.core.formats.common.beside import Beside

@@ -7,7 +7,9 @@ Rust has sets within sets, `&&`, `--` and `~~` between them, and POSIX classes o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tokstudio.core.base.records import dataclass
 
 _POSIX = {
     "alnum": "0-9A-Za-z",
