@@ -45,7 +45,8 @@ def _make_late(names: list[str], frozen: bool, kw_only: bool, cls: type) -> type
     if inherits and not frozen:
         # It checks the other classes; there are few of these.
         make = dataclasses.dataclass(eq="__eq__" in names, repr="__repr__" in names, kw_only=kw_only)
-        return make(cls)
+        make(cls)
+        return cls
     # Python gives a class with `__eq__` no hash, but a frozen dataclass has one.
     names = [name for name in names if name not in own or (name == "__hash__" and own[name] is None)]
     if not frozen and "__eq__" in names:
