@@ -20,8 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# The modules of Qt that TokStudio and its tests import.
-QT_MODULES = ("QtCore", "QtGui", "QtWidgets", "QtSvg", "QtTest")
+# The modules of Qt that TokStudio, pyqtgraph and the tests import.
+QT_MODULES = ("QtCore", "QtGui", "QtNetwork", "QtOpenGL", "QtSvg", "QtTest", "QtWidgets")
 PLATFORM_PLUGINS: list[str] = ["offscreen", "xcb", "wayland"]
 # System libraries that Qt's wheels expect, and the Debian packages that hold them.
 BASE_PACKAGES = {
@@ -34,6 +34,8 @@ BASE_PACKAGES = {
     "libfontconfig.so.1": "libfontconfig1",
     "libfreetype.so.6": "libfreetype6",
     "libX11.so.6": "libx11-6",
+    "libgssapi_krb5.so.2": "libgssapi-krb5-2",
+    "libbrotlidec.so.1": "libbrotli1",
     "libz.so.1": "zlib1g",
     "libzstd.so.1": "libzstd1",
     "libstdc++.so.6": "libstdc++6",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,12 @@ def test_a_display_needs_more_than_a_picture(system):
     without = system.known_packages(["offscreen"])
     assert "libxcb-cursor.so.0" not in without
     assert system.known_packages(["offscreen", "xcb"])["libxcb-cursor.so.0"] == "libxcb-cursor0"
+
+
+def test_every_module_of_qt_that_is_imported_is_loaded_by_the_check(system):
+    files = [file for folder in ("tokstudio", "tests") for file in (ROOT / folder).rglob("*.py")]
+    imported = {name for file in files for name in re.findall(r"PySide6\.(Qt\w+)", file.read_text(encoding="utf-8"))}
+    assert imported == set(system.QT_MODULES)
 
 
 def test_a_library_that_no_table_knows_is_named(system):

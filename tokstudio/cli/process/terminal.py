@@ -284,7 +284,10 @@ def _abandon(stream: TextIO) -> None:
 # --- Errors of a start without a terminal: missing libraries, and a file or a box with the error ----------------------
 
 # The libraries that Qt's wheels need on a desktop; listed together, because the loader names only one at a time.
-_DEBIAN = "libegl1 libgl1 libxkbcommon0 libfontconfig1 libfreetype6 libdbus-1-3 libglib2.0-0 libx11-6 libzstd1"
+_DEBIAN = (
+    "libegl1 libgl1 libxkbcommon0 libfontconfig1 libfreetype6 libdbus-1-3 libglib2.0-0 libx11-6 libzstd1 "
+    "libgssapi-krb5-2 libbrotli1"
+)
 _ERROR_ICON = 0x10
 
 

@@ -38,6 +38,7 @@ _log = logging.getLogger(__name__)
 _STARTING = 10_000  # milliseconds that another start may take until it listens
 ANSWER = 5_000
 _UNDERSTOOD = b"tokstudio\n"
+_DEAF = "Later starts cannot send their files to this window: %s"
 # Limits on requests from any program of this user: bytes of a request, characters of a desktop's token, milliseconds
 # of a connection, and connections at once.
 _LONGEST = 1 << 20
@@ -122,7 +123,12 @@ class Claim:
 
     def listen(self, parent: QObject) -> LaterStarts | None:
         """Becomes the first window; None where another window is the first, or nothing can be listened on."""
-        later = LaterStarts(self.name, parent) if self.name and not self._is_held() else None
+        later: LaterStarts | None = None
+        try:
+            if self.name and not self._is_held():
+                later = LaterStarts(self.name, parent)
+        except ImportError as error:
+            _log.warning(_DEAF, error)
         self.release()
         return later if later is not None and later.is_listening else None
 
@@ -171,7 +177,7 @@ class LaterStarts(QObject):
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._connected)
         if not self._server.listen(name):
-            _log.warning("Later starts cannot send their files to this window: %s", self._server.errorString())
+            _log.warning(_DEAF, self._server.errorString())
 
     @property
     def is_listening(self) -> bool:
