@@ -13,12 +13,12 @@ from collections.abc import Iterator
 
 import platformdirs
 import pytest
-from PySide6.QtCore import QThread
+from PySide6.QtCore import QThread, qWarning
 
 from tests.gui.person import at_the_window
 from tokstudio.cli import main
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.gui.app.process import COPIES, ENGINE, SETTINGS, GarbageCollector, Limits, faults, refusal
+from tokstudio.gui.app.process import COPIES, ENGINE, SETTINGS, GarbageCollector, Limits, Log, faults, refusal
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the displays of Linux")
 _NAMES = ("DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET", "XDG_SESSION_TYPE", "XDG_RUNTIME_DIR", "QT_QPA_PLATFORM")
@@ -188,3 +188,13 @@ def test_python_collects_again_after_the_end(qtbot):
     assert not gc.isenabled()
     collector.stop()
     assert gc.isenabled()
+
+
+@pytest.mark.no_qt_log
+def test_the_log_has_what_qt_warns_of_but_for_fonts_without_edges_and_platforms_without_a_screen(tmp_path):
+    with Log(tmp_path / "log.txt"):
+        qWarning('Failed to compute left/right minimum bearings for "Noto Sans Thai"')
+        qWarning("This plugin does not support propagateSizeHints()")
+        qWarning("A library is too old.")
+    lines = (tmp_path / "log.txt").read_text(encoding="utf-8").splitlines()
+    assert [line.partition("WARNING ")[2] for line in lines] == ["qt: A library is too old."]

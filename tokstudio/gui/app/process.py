@@ -91,8 +91,9 @@ _LEVELS = {
     QtMsgType.QtCriticalMsg: logging.ERROR,
     QtMsgType.QtFatalMsg: logging.CRITICAL,
 }
-# Messages that Qt's offscreen platforms repeat for every window; they are irrelevant.
-_NO_HINTS = "This plugin does not support propagateSizeHints()"
+# How irrelevant messages of Qt begin: what its offscreen platforms repeat for every window, and what it says of fonts
+# in which no letter has an edge of its own, such as Noto Sans Thai.
+_IRRELEVANT = ("This plugin does not support propagateSizeHints()", "Failed to compute left/right minimum bearings")
 
 
 class _PrivateFile(logging.FileHandler):
@@ -144,7 +145,7 @@ class Log:
             handler.setLevel(level)
 
     def _take_qt(self, kind: QtMsgType, context: QMessageLogContext, text: str | None) -> None:
-        if text == _NO_HINTS:
+        if text is not None and text.startswith(_IRRELEVANT):
             return
         logging.getLogger("qt").log(_LEVELS.get(kind, logging.WARNING), "%s", text)
         if self._before is not None:
