@@ -76,6 +76,7 @@ def declared(dataclass):
         _: KW_ONLY
         last: str = "z"
         size: int = field(default=0, init=False)
+        makers: list[int] = field(default_factory=list)
         seen: set[int] = field(default_factory=set, init=False, compare=False)
 
     @dataclass

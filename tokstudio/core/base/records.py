@@ -138,11 +138,11 @@ def _make_init(cls: type, fields: Sequence[dataclasses.Field[Any]]) -> Callable[
     by_place = [field for field in asked if not field.kw_only]
     by_name = [field for field in asked if field.kw_only]
     arguments = ["self", *map(_argument, by_place), *(["*"] if by_name else []), *map(_argument, by_name)]
-    set_field = "set_field(self, {0!r}, {1})" if vars(cls)["__dataclass_params__"].frozen else "self.{0} = {1}"
+    set_field = "_set(self, {0!r}, {1})" if vars(cls)["__dataclass_params__"].frozen else "self.{0} = {1}"
     lines = [set_field.format(field.name, _value(field)) for field in fields if field.init or _is_made(field)]
     lines += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
     lines = lines or ["pass"]
-    source = f"def make(set_field, defaults, makers, TO_MAKE):\n def __init__({', '.join(arguments)}):\n  "
+    source = f"def make(_set, _defaults, _makers, _TO_MAKE):\n def __init__({', '.join(arguments)}):\n  "
     functions: dict[str, Any] = {}
     exec(source + "\n  ".join(lines) + "\n return __init__", functions)
     defaults = {field.name: field.default for field in fields}
@@ -169,15 +169,15 @@ def _is_made(field: dataclasses.Field[Any]) -> bool:
 
 def _argument(field: dataclasses.Field[Any]) -> str:
     if _is_made(field):
-        return f"{field.name}=TO_MAKE"
-    return field.name if field.default is dataclasses.MISSING else f"{field.name}=defaults[{field.name!r}]"
+        return f"{field.name}=_TO_MAKE"
+    return field.name if field.default is dataclasses.MISSING else f"{field.name}=_defaults[{field.name!r}]"
 
 
 def _value(field: dataclasses.Field[Any]) -> str:
     if not _is_made(field):
         return field.name
-    new = f"makers[{field.name!r}]()"
-    return f"{new} if {field.name} is TO_MAKE else {field.name}" if field.init else new
+    new = f"_makers[{field.name!r}]()"
+    return f"{new} if {field.name} is _TO_MAKE else {field.name}" if field.init else new
 
 
 # --- Dataclasses as JSON ----------------------------------------------------------------------------------------------
