@@ -107,7 +107,7 @@ def lay_out_tokens_work(parts: Sequence[Sequences], config: TrainingConfig, star
         for data, ends, times in gathered_groups(part):
             work = marked_work(encoder, data, ends)
             ids = yield from part_of(work, "encoding", done, len(ends), total)
-            here = np.where(ids == MARK, -1, ids).astype(np.int32)
+            here = np.where(ids == MARK, -1, ids.astype(np.int32))
             every = np.repeat(times, np.diff(np.flatnonzero(here < 0), prepend=-1))
             np.add.at(counts, here[here >= 0], every[here >= 0])
             symbols.append(here)
