@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -33,6 +34,20 @@ os.environ.update(ONE_THREAD)
 # A branch that is reached at all is reached by some ten examples; each run tries others.
 settings.register_profile("untimed", deadline=None, max_examples=25)
 settings.load_profile("untimed")
+
+
+_where = np.where
+
+
+def _strict_where(condition: object, *values: object) -> object:
+    """As NumPy's from 2.5 on: Python 3.11 gets one that puts another number where an array's type cannot hold it."""
+    for number, other in (values, values[::-1]) if len(values) == 2 else ():
+        if type(number) is int and isinstance(other, np.ndarray) and other.dtype.kind in "iu":
+            other.dtype.type(number)
+    return _where(condition, *values)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+np.where = _strict_where  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
