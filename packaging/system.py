@@ -63,6 +63,9 @@ WAYLAND_PACKAGES = {
     "libwayland-client.so.0": "libwayland-client0",
     "libwayland-cursor.so.0": "libwayland-cursor0",
 }
+# What llama.cpp expects: TokStudio compares with it and proves files by it where it is there, and its tests do.
+LLAMA = "llama.cpp"
+LLAMA_PACKAGES = {"libgomp.so.1": "libgomp1"}
 FONT_PACKAGE = "fonts-dejavu-core"
 
 
@@ -173,8 +176,8 @@ def needed_plugins(platform: str, environment: dict[str, str]) -> list[str]:
 
 
 def known_packages(plugins: list[str]) -> dict[str, str]:
-    """The libraries that `plugins` need, and the Debian packages that hold them."""
-    packages = dict(BASE_PACKAGES)
+    """The libraries that `plugins` need, and the Debian packages that hold them; `LLAMA` stands among the plugins."""
+    packages = BASE_PACKAGES | (LLAMA_PACKAGES if LLAMA in plugins else {})
     if "xcb" in plugins:
         packages.update(X11_PACKAGES)
     if "wayland" in plugins:
@@ -219,6 +222,7 @@ def probe(plugins: list[str]) -> dict[str, object]:
     folder = Path(str(importlib.import_module("PySide6").__file__)).parent / "Qt" / "plugins" / "platforms"
     files = [folder / f"libq{plugin}.so" for plugin in plugins]
     failures += load_failures([str(file) for file in files if file.exists()])
+    failures += load_failures(list(LLAMA_PACKAGES)) if LLAMA in plugins else []
     if failures:
         return {"failures": failures + load_failures(list(known_packages(plugins))), "font": True}
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
@@ -261,14 +265,15 @@ def packages_for(failures: list[str], plugins: list[str]) -> list[str]:
 def check_libraries(python: Path, needed: list[str]) -> list[str]:
     """Loads Qt, mends what is missing or says how, and gives the plugins that load now.
 
-    As root on Debian all plugins are asked for, so that a display may come later; but only `needed` ones are demanded.
+    As root on Debian all plugins are asked for, so that a display may come later, and what llama.cpp expects; but only
+    `needed` plugins are demanded.
 
     Raises:
         SetupError: When something is missing that we may not or cannot install.
     """
     say("checking the system libraries of Qt ...")
     may_install = has_apt() and is_root()
-    asked = PLATFORM_PLUGINS if may_install else needed
+    asked = [*PLATFORM_PLUGINS, LLAMA] if may_install else needed
     tried: set[str] = set()
     while True:
         failures, font = run_probe(python, asked)
@@ -292,7 +297,7 @@ def check_libraries(python: Path, needed: list[str]) -> list[str]:
             asked = needed
     if not font:
         say(f"no font is installed, so text will show as boxes. Install one: {apt_command([FONT_PACKAGE])}")
-    return asked
+    return [plugin for plugin in asked if plugin != LLAMA]
 
 
 def advice_for_missing(failures: list[str], packages: list[str]) -> str:

@@ -68,7 +68,7 @@ def machine(system, monkeypatch):
         return failures, bool(failures) or "font" not in lacking
 
     def install(packages):
-        known = {**system.known_packages(system.PLATFORM_PLUGINS), "font": system.FONT_PACKAGE}
+        known = {**system.known_packages([*system.PLATFORM_PLUGINS, system.LLAMA]), "font": system.FONT_PACKAGE}
         lacking.difference_update([name for name in lacking if known[name] in packages])
 
     monkeypatch.setattr(system, "run_probe", run_probe)
@@ -79,14 +79,16 @@ def machine(system, monkeypatch):
 
 
 def test_root_gets_all_that_is_missing_even_for_a_display_that_is_not_there(system, machine):
-    machine.update(["libEGL.so.1", "libxcb-cursor.so.0", "font"])
+    machine.update(["libEGL.so.1", "libxcb-cursor.so.0", "libgomp.so.1", "font"])
     assert system.check_libraries(Path("python"), ["offscreen"]) == ["offscreen", "xcb", "wayland"]
     assert machine == set()
 
 
 def test_without_root_the_exact_command_is_given(system, machine, monkeypatch):
-    machine.update(["libEGL.so.1", "libxcb-cursor.so.0"])
+    machine.update(["libEGL.so.1", "libxcb-cursor.so.0", "libgomp.so.1"])
     monkeypatch.setattr(system, "is_root", lambda: False)
+    with pytest.raises(system.SetupError, match=r"--no-install-recommends libegl1 libxcb-cursor0$"):
+        system.check_libraries(Path("python"), system.PLATFORM_PLUGINS)
     with pytest.raises(system.SetupError, match=r"sudo apt-get install -y --no-install-recommends libegl1$"):
         system.check_libraries(Path("python"), ["offscreen"])
 
