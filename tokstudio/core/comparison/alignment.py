@@ -37,6 +37,7 @@ class TextTokens:
     tokens: int
     by_merge: NDArray[np.int64] | None  # [n + 1], the tokens after 0, 1, ... n merges; None if they are not known
     no_curve: str = ""  # why they are not known, as a sentence
+    trained: bool = False  # whether the tokenizer was trained on some of the text, if that was looked for
 
     @property
     def bytes_per_token(self) -> float:

@@ -18,6 +18,7 @@ from tokstudio.core.algorithms.common.prepare_corpus import PreparedCorpus
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import printable, several
+from tokstudio.core.comparison.texts import trained_texts
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.alphabet import Alphabet
@@ -288,6 +289,11 @@ class StudioRun:
             parts = self.merges.copy(), self.config, alphabet, self.base_size, self.run, supermerges, removals
             self._tokenizer = Tokenizer.from_training(*parts)
         return self._tokenizer
+
+    @property
+    def trained_on(self) -> frozenset[str]:
+        """The hashes of the texts that it was trained on, as `trained_texts`; none while it trains."""
+        return trained_texts(self.tokenizer).union(self.origin.trained_on if self.origin is not None else ())
 
     @property
     def tokens(self) -> RunTokens:

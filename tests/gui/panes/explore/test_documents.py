@@ -224,6 +224,18 @@ def test_documents_of_a_data_set_of_several_files_say_which_it_is(qtbot, tmp_pat
     assert written == [("", "1"), *parts]
 
 
+def test_only_documents_of_the_training_text_are_marked(qtbot, explored):
+    explored.session.corpus.set_sources((Source.from_texts(["the cat sat"] * 9, "a.txt"),))
+    explored.train(*explored.session.corpus.sources, vocabulary_size=262)
+    explored.session.corpus.add_text("the dog", "b.txt")
+    page = explored.turn_to("documents")
+    explored.settle()
+    signs = [value[0] == "†" for value in column(page, "Bytes/token")]
+    assert signs == [True] * 9 + [False]
+    tips = [page.rows.tip(row, 0) for row in (0, 9)]
+    assert ["† Trained on this text" in tip for tip in tips] == [True, False]
+
+
 def test_tokens_are_those_at_the_playhead_and_uses_those_of_the_chosen_token(qtbot, explored):
     texts = ["the cat sat", "the the the", "naïve \U0001f600", ""]
     explored.session.corpus.set_sources((Source.from_texts(texts, "a.txt"),))

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import QModelIndex, QPoint, QPointF, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent, QImage, QPainter, QPen
@@ -12,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QTableView
 from tests.gui.person import TEXT
 from tests.gui.tables import click
 from tokstudio import Corpus, TrainingConfig, __version__, train
+from tokstudio.core.corpus.source import Source
 from tokstudio.gui.panes.runs.model import (
     ACTIVE,
     ALGORITHM,
@@ -37,7 +40,7 @@ from tokstudio.gui.panes.runs.model import (
 from tokstudio.gui.panes.runs.pane import RunsPane
 from tokstudio.gui.plot.content import curve_pen, draw_mark
 from tokstudio.gui.session.training.training import Settings
-from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.run import RunOrigin, StudioRun
 from tokstudio.gui.style.theme import Theme
 
 
@@ -370,7 +373,27 @@ def test_a_hidden_table_has_nothing_measured(qtbot, session, pane, make_run):
     assert session.on_text.found(session.runs.active) is None
     pane.show()
     assert text(pane, 0, NAME) == "Run 1"
-    ratios(qtbot, pane, f"†{ratio_of(trained, TEXT)}", ratio_of(trained, TEXT))
+    ratios(qtbot, pane, f"†{ratio_of(trained, TEXT)}", f"†{ratio_of(trained, TEXT)}")
+
+
+def test_what_was_trained_on_a_part_of_the_text_is_marked_whoever_trained_it_and_whatever_was_left_out_since(
+    qtbot, session, pane, make_run
+):
+    lines = "the cat sat\nthe cat sat\nthe dog\n"
+    session.corpus.set_sources((Source.from_texts([lines], "a.txt"),))
+    trained = make_run(vocabulary_size=262)
+    untrained = trained.tokenizer.compact()
+    for hashes in (session.corpus.current.counted_hashes, ()):
+        session.runs.add_tokenizer(untrained, "of a library", RunOrigin(Path("x"), (), "x", True, trained_on=hashes))
+    ratio = ratio_of(trained, lines)
+    ratios(qtbot, pane, f"†{ratio}", f"†{ratio}", ratio)
+    # The same text in other documents, without the second.
+    session.corpus.set_sources((Source.from_texts(lines.splitlines(keepends=True), "a.txt"),))
+    ratios(qtbot, pane, f"†{ratio}", f"†{ratio}", ratio)
+    session.corpus.leave_out(session.corpus.with_left_out((), [(session.corpus.sources[0], [1])]))
+    qtbot.waitUntil(lambda: len(session.corpus.remaining[0].ends) == 2)
+    ratio = ratio_of(trained, "the cat sat\nthe dog\n")
+    ratios(qtbot, pane, f"†{ratio}", f"†{ratio}", ratio)
 
 
 def test_a_row_that_cannot_encode_the_text_says_why(qtbot, session, pane, make_run):

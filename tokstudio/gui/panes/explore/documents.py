@@ -194,19 +194,19 @@ class DocumentRows(ListRows):
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(theme, parent)
-        self.listed, self._sign = _NONE, ""
+        self.listed, self._trained = _NONE, ()
         theme.follow(self._apply_style)
 
     def _apply_style(self) -> None:
         self._figures = self._theme.tabular_font()  # made once: every cell that is drawn asks for it
 
-    def show(self, listed: Listed | None, token: str = "", *, trained: bool = False) -> None:
+    def show(self, listed: Listed | None, token: str = "", trained: Sequence[bool] = ()) -> None:
         """Lists documents, with the uses in each of a token, which is shown as `token`.
 
-        With `trained`, bytes per token are marked as those of text that the tokenizer was trained on.
+        Bytes per token are marked in the sources that the tokenizer was `trained` on, as far as that is known.
         """
         with self.reset():
-            self._sign = TRAINED if trained else ""
+            self._trained = trained
             self.listed = listed or _NONE
             columns = self.listed.columns
             self.titles = [f"Uses of {token}" if each.key == "uses" else each.title for each in columns]
@@ -241,7 +241,7 @@ class DocumentRows(ListRows):
             return f"{int(value) + (each.key == 'number'):,}"
         if np.isnan(value):
             return "–"
-        sign = self._sign if each.key == "bytes_per_token" else ""
+        sign = self._sign(row) if each.key == "bytes_per_token" else ""
         return percent_text(float(value), 1) if each.kind == "share" else f"{sign}{float(value):,.2f}"
 
     def tip(self, row: int, column: int) -> str:
@@ -250,8 +250,12 @@ class DocumentRows(ListRows):
         source, document = documents.place_of(self.document_at(row))
         place = document_place(documents.sources[source], document) or documents.sources[source].name
         lines = (f"{title}: {self.text(row, at)}" for at, title in enumerate(self.titles) if at > 1)
-        sign = (f"{TRAINED} {SIGNS[TRAINED]}",) if self._sign else ()
+        sign = (f"{TRAINED} {SIGNS[TRAINED]}",) if self._sign(row) else ()
         return "\n".join((place, *lines, *sign, "Enter, or a double click, opens it in the Text pane."))
+
+    def _sign(self, row: int) -> str:
+        source, _ = self.listed.documents.place_of(self.document_at(row))
+        return TRAINED if source < len(self._trained) and self._trained[source] else ""
 
     def font(self, row: int, column: int) -> QFont | None:
         return self._figures if column in self.numbers else None
@@ -283,6 +287,7 @@ class DocumentsPage(ExplorePage):
         super().__init__(session, theme)
         self._of_tokens, self._uses = self.inquire(self.update_state), self.inquire(self.update_state)
         self._listing = self.inquire(self._take_rows)
+        self._trained = self.inquire(self._take_rows)
         self._documents: Documents | None = None  # with all that is known so far
         self._by, self._descending = _ORDER, True
         self._filter, self._wrong_filter = DocumentFilter(), ""
@@ -323,6 +328,11 @@ class DocumentsPage(ExplorePage):
             self._of_tokens.forget()
         elif self.asked.answer is not None:
             self._of_tokens.ask(exploration, partial(documents_work, exploration, self.asked.answer))
+        run = self.exploring.place[0]
+        if exploration is None or run is None:
+            self._trained.forget()
+        else:
+            self._trained.ask((exploration.corpus, run, run.ended), self.exploring.look_for_trained(run))
         if exploration is None or token is None:
             self._uses.forget()
         elif self._of_tokens.answer is not None and not self._of_tokens.busy:
@@ -369,8 +379,8 @@ class DocumentsPage(ExplorePage):
         if documents is not None and rows is not None and not self._listing.busy:
             current = self.table_view.currentIndex().row()
             kept = self.rows.document_at(current) if 0 <= current < self.rows.count() else -1
-            listed, trained = Listed.of(documents, rows), self.exploring.is_of_training
-            self.rows.show(listed, uses.token if uses is not None else "", trained=trained)
+            token = uses.token if uses is not None else ""
+            self.rows.show(Listed.of(documents, rows), token, self._trained.answer or ())
             self._show_order()
             row = self.rows.row_of(kept) if kept >= 0 else -1
             if row >= 0:

@@ -180,8 +180,8 @@ class RunsModel(TableModel):
 
     def is_trained_on(self, run: StudioRun) -> bool:
         """Whether a run was trained on some of the text that it is measured on, which is marked as in Compare."""
-        text = self._on_text.text
-        return text is not None and run.has_counts and text.has_part_of(run)
+        measured = self._on_text.found(run)
+        return isinstance(measured, TextTokens) and measured.trained
 
     def about(self) -> tuple[str, ...]:
         """What copied rows are of."""

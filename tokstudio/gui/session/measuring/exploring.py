@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +28,6 @@ from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Cancelled, Jobs, LatestJob
 from tokstudio.gui.session.common.run_list import RunList
 from tokstudio.gui.session.common.view_state import ViewState
-from tokstudio.gui.session.measuring.measurers import ChosenText
 from tokstudio.gui.state.problems import is_missing, problem_of
 from tokstudio.gui.state.run import StudioRun
 
@@ -97,6 +97,7 @@ class Exploring(QObject):
         self.limits: frozenset[int] | None = None  # the sources of the exploration that pages show; None for all
         self.table: WrittenTable | None = None  # what the page in sight lists
         self._limited: tuple[object, Exploration] | None = None
+        self._wholes = Corpus(())  # of `sources`, with what is left out
         self.place: tuple[StudioRun | None, int] = (None, 0)  # the run of the exploration, and the playhead there
         self._made_of: tuple[object, ...] = ()
         self._rest = QTimer(self, singleShot=True, interval=jobs.pauses.updates)
@@ -181,11 +182,9 @@ class Exploring(QObject):
         """Leaves a document of a source out of the corpus."""
         self._corpus.leave_out(self._corpus.with_left_out((), [(self.sources[number], [document])]))
 
-    @property
-    def is_of_training(self) -> bool:
-        """Whether the tokenizer was trained on some of the corpus."""
-        run = self.place[0]
-        return run is not None and run.has_counts and ChosenText.of_corpus(self._corpus.current).has_part_of(run)
+    def look_for_trained(self, run: StudioRun) -> Callable[[], Work[tuple[bool, ...]]]:
+        """The work that tells of each of `sources` whether a run was trained on it, or on a part of it."""
+        return partial(_trained_work, self._wholes, run.trained_on, run.corpus if run.ended is None else None)
 
     def _renew(self) -> None:
         """Makes another exploration if the corpus or the tokenizer is another."""
@@ -217,6 +216,7 @@ class Exploring(QObject):
                 from tokstudio.core.exploration.exploration import Exploration
 
                 self.exploration = Exploration(Corpus(texts), tokenizer, self._store)
+                self._wholes = Corpus(tuple(map(self._corpus.whole, texts)))
             if others:
                 names = first_few([each.name for each in others], _MOST_NAMED, str)
                 self.note = f"Not shown: {names}: no documents (word counts, or text that is missing)."
@@ -229,6 +229,14 @@ class Exploring(QObject):
         # A deleted run is released at once, even while nothing is shown.
         if self.place[0] is not None and self.place[0] not in self._runs.shown:
             self._renew()
+
+
+def _trained_work(corpus: Corpus, trained_on: frozenset[str], trains_on: Corpus | None) -> Work[tuple[bool, ...]]:
+    yield from corpus.sha256_work()
+    if trains_on is not None:
+        yield from trains_on.sha256_work()
+        trained_on = trained_on.union(trains_on.counted_hashes)
+    return tuple(text in trained_on for text in corpus.text_hashes)
 
 
 class Inquiry(QObject):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -25,6 +24,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import hold_out_work
 from tokstudio.core.corpus.source import Source, by_entry, entries
 from tokstudio.core.model.run import Run
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.curves import HeldOut, SourceCurves, held_out_work, source_curves_work
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.common.corpus import CorpusState
@@ -86,12 +86,6 @@ class ChosenText:
         if not all(map(_is_same_source, own.sources, self.corpus.sources)):
             return False
         return own.weighted(own.weights or ()).weights == self.corpus.weights
-
-    def has_part_of(self, run: StudioRun) -> bool:
-        """Whether a run was trained on some of these sources, or on a share of one."""
-        used = zip(run.corpus.sources, run.corpus.weights or repeat(1), strict=False) if run.corpus is not None else ()
-        own = [source for source, weight in used if weight]
-        return any(_is_same_source(one, other) for one in own for other in self.corpus.sources)
 
     def is_of(self, run: StudioRun) -> bool:
         """Whether a run was trained on all of this text and nothing else, so that its training knows the tokens."""
@@ -292,7 +286,7 @@ class TextMeasurer(_Measurer):
         if text is None:
             return "Open a text to measure on."
         if text.is_of(run):
-            return TextTokens(run.corpus_bytes, run.log.tokens_at(len(run)), None)
+            return TextTokens(run.corpus_bytes, run.log.tokens_at(len(run)), None, trained=True)
         if run.ended is None:
             return "It is measured when training has ended."
         return text.problem or self._found.get(run)
@@ -314,7 +308,7 @@ class TextMeasurer(_Measurer):
 
     def _work(self, run: StudioRun) -> Callable[[], Work[TextTokens]]:
         assert self.text is not None
-        return partial(text_tokens_work, run.tokenizer, self.text.parts, self._store)
+        return partial(_on_text_work, run.tokenizer, run.trained_on, self.text, self._store)
 
     def _note(self, run: StudioRun, result: TextTokens | str) -> None:
         self._found[run] = result
@@ -324,6 +318,14 @@ class TextMeasurer(_Measurer):
             self.choose(text)
         else:
             self._jobs.report(text)
+
+
+def _on_text_work(
+    tokenizer: Tokenizer, trained_on: frozenset[str], text: ChosenText, store: TokenStore
+) -> Work[TextTokens]:
+    tokens = yield from text_tokens_work(tokenizer, text.parts, store)
+    yield from text.corpus.sha256_work()
+    return replace(tokens, trained=not trained_on.isdisjoint(text.corpus.counted_hashes))
 
 
 def has_sources(run: StudioRun) -> bool:
