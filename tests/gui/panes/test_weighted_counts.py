@@ -105,11 +105,11 @@ def test_the_token_pane_the_distribution_and_the_status_bar(qtbot, session, them
     session.runs.activate(run)
     session.view.set_playhead(1)
     session.view.look_at(256)
-    qtbot.waitUntil(lambda: f"{text(parts[1])} uses in the corpus" in pane.facts.text())
+    qtbot.waitUntil(lambda: f"{text(parts[1])} uses in the training text" in pane.facts.text())
     ranks.tabs.setCurrentIndex(1)
     qtbot.waitUntil(lambda: len(ranks.ranks.curve.y) >= 2)
     assert sorted(set(ranks.ranks.curve.y.tolist())) == sorted({parts[1], parts[0]})
-    assert f"{text(parts[3])} tokens in corpus ({text(parts[2])} before merging)" in bar.figures.text()
+    assert f"{text(parts[3])} tokens in the training text ({text(parts[2])} before merging)" in bar.figures.text()
 
 
 def test_characters_that_became_the_unknown_token_are_counted_in_whole_units(session):

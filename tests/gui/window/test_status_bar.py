@@ -52,12 +52,12 @@ def test_it_shows_the_end_and_the_figures_of_the_run_without_cutting_digits(qtbo
     run = session.runs.active
     assert (
         line.figures.text() == f"10 merges    †{1150 / run.log.tokens_at(10):.2f} bytes per token    "
-        f"{run.log.tokens_at(10):,} tokens in corpus (1,150 before merging)"
+        f"{run.log.tokens_at(10):,} tokens in the training text (1,150 before merging)"
     )
     session.view.set_playhead(1)
     assert line.figures.text().startswith("1 merge    ")
     session.view.set_playhead(0)
-    assert line.figures.text() == "0 merges    1.00 bytes per token    1,150 tokens in corpus"
+    assert line.figures.text() == "0 merges    1.00 bytes per token    1,150 tokens in the training text"
     session.view.set_playhead(10)
     line.resize(1600, line.height())
     whole = line.figures.text()
@@ -122,10 +122,10 @@ def test_an_extension_counts_its_own_merges_alone(qtbot, session, line, make_run
     qtbot.waitUntil(lambda: line.label.text() == sentence)
     assert line._rate < 10, "those of the start are not merges of a tenth of a second"
     before, after = start.log.tokens_at(10), session.runs.active.log.tokens_at(11)
-    figures = f"{after:,} tokens in corpus ({before:,} before the new merges)"
+    figures = f"{after:,} tokens in the training text ({before:,} before the new merges)"
     qtbot.waitUntil(lambda: line.figures.text().endswith(figures))
     session.view.set_playhead(4)
-    assert line.figures.text().endswith(" tokens in corpus (1,150 before merging)")
+    assert line.figures.text().endswith(" tokens in the training text (1,150 before merging)")
 
 
 def test_a_message_at_the_end_of_a_job_stays(qtbot, session, line):

@@ -359,7 +359,7 @@ class StatusLine(QStatusBar):
             ratio_text = (
                 f"{several(at, 'merge')}    {TRAINED if at else ''}{run.bytes_per_token(at):,.2f} bytes per token"
             )
-            tokens = f"    {several_whole(run.log.tokens_at(at), run.weight_scale, 'token')} in corpus"
+            tokens = f"    {several_whole(run.log.tokens_at(at), run.weight_scale, 'token')} in the training text"
             self._show_longest(f"{ratio_text}{held_out}{tokens}{before}", f"{ratio_text}{tokens}", ratio_text)
         if self._job is None:
             self.label.setText(self._how_it_ended())

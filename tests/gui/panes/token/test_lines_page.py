@@ -323,7 +323,7 @@ def test_uses_of_an_unknown_token_are_its_lines_also_where_it_is_written_out(
     assert uses > text.count("<unk>") > 0
     session.view.look_at(unknown)
     assert len(settled(qtbot, pane)) == uses
-    assert f"{uses} uses in the corpus" in pane.facts.text()
+    assert f"{uses} uses in the training text" in pane.facts.text()
     assert run_state(session.runs.active)["written"] == text.count("<unk>")
 
 

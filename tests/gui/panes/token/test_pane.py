@@ -73,7 +73,7 @@ def test_a_token_is_shown_as_it_is_at_the_playhead_with_what_is_built_from_it(se
     assert trained.origin.text() == "id 32 · byte"
     assert not trained.tree.isVisible()
     session.view.look_at(ord("Z"))
-    assert trained.facts.text() == "byte 5A: latin capital letter z  ·  0 uses in the corpus"
+    assert trained.facts.text() == "byte 5A: latin capital letter z  ·  0 uses in the training text"
     session.view.look_at(ord("t"))
     tokenizer = session.view.tokenizer
     built = [256 + row for row, pair in enumerate(tokenizer.merges.tolist()) if ord("t") in pair]
@@ -93,7 +93,7 @@ def test_a_token_is_shown_as_it_is_at_the_playhead_with_what_is_built_from_it(se
     assert all(chip.id < 259 for chip in trained.chips.chips)
     session.view.set_playhead(0)
     assert not trained.chips.isVisible()
-    assert trained.facts.text().endswith(f"{CORPUS.count('t'):,} uses in the corpus, rank 1 of 256")
+    assert trained.facts.text().endswith(f"{CORPUS.count('t'):,} uses in the training text, rank 1 of 256")
     session.view.set_playhead(len(run))
     assert trained.facts.text().endswith("now only inside longer tokens")
     # The count of the merge log is of the moment when the token was made.
@@ -106,7 +106,9 @@ def test_a_token_is_shown_as_it_is_at_the_playhead_with_what_is_built_from_it(se
     session.view.set_playhead(playhead)
     session.view.look_at(token)
     now, made = run.uses.of(token, playhead), run.uses.of(token, token - 255)
-    assert f"{now:,} uses in the corpus, {made - now:,} more now inside longer tokens, rank" in trained.facts.text()
+    assert (
+        f"{now:,} uses in the training text, {made - now:,} more now inside longer tokens, rank" in trained.facts.text()
+    )
     session.view.look_at(280)
     session.view.set_playhead(10)
     assert trained.facts.text().endswith("Not made yet: merge 25 makes it.")
@@ -127,7 +129,9 @@ def test_the_unknown_token_is_explained_and_counted_in_ranks(session, pane, unkn
             words = re.sub(r", [\d,]+ more now inside longer tokens", "", pane.facts.text()).replace(
                 " use in", " uses in"
             )
-            assert words.endswith(f"{uses[token]:,} uses in the corpus, rank {rank} of {len(session.view.tokenizer)}")
+            assert words.endswith(
+                f"{uses[token]:,} uses in the training text, rank {rank} of {len(session.view.tokenizer)}"
+            )
     session.view.look_at(session.view.tokenizer.special_tokens["<unk>"])
     assert pane.meaning.text() == "Every character that is not in the vocabulary becomes it."
 

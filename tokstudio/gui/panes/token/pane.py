@@ -279,7 +279,7 @@ def _uses(run: StudioRun, token: int, playhead: int, number: int) -> str:
     if count is None:
         counted = run.uses.counted
         return f"uses were counted after merge {counted.merges:,}" if counted is not None else ""
-    where = "the corpus" if run.uses.counted is None else run.uses.counted.corpus
+    where = "the training text" if run.uses.counted is None else run.uses.counted.corpus
     if count == 0:
         # All its occurrences are now parts of longer tokens.
         once = run.has_counts and bool(run.uses.of(token, number))
