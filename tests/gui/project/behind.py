@@ -40,7 +40,7 @@ class Behind:
         self.session = Session(None, Recorder(recovery_folder()), pauses)
         self.session.jobs.failed.connect(lambda problem: self.problems.append(problem.text))
         self.projects = ProjectDocument(self.session, Preferences(), self.answers, self, self.session)
-        self.recovery = Recovery(self.session, self.projects, self, self.session)
+        self.recovery = Recovery(self.session, self.projects, self.answers, self, self.session)
         self.recovery.set_autosave(True, 3600)
         self.read(*paths)
 

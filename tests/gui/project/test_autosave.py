@@ -96,17 +96,21 @@ def test_a_restored_run_continues_with_the_open_text(qtbot, tmp_path, book, open
 
     def begin(behind):
         behind.session.training.set_settings(Settings(320))
-        behind.save(project)
+        if opened == "project":
+            behind.save(project)
         behind.step(5)
+        behind.rest()
 
     def restore(behind):
         session = behind.session
         if opened == "project":
             behind.open(project)
         session.training.set_settings(Settings(320))
-        (source,) = session.corpus.sources
+        before = session.corpus.sources
         behind.restore()
-        assert session.runs.active.corpus.sources == session.corpus.sources == (source,)
+        assert session.runs.active.corpus.sources == session.corpus.sources
+        # A project comes back as it was, with its text.
+        assert (session.corpus.sources == before) is (opened == "text")
         behind.go_on()
         expected = train(Corpus.from_text(BOOK), TrainingConfig(vocabulary_size=320)).run
         assert np.array_equal(session.runs.active.merges, expected.merges)
@@ -151,7 +155,7 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
 
     def restore(behind):
         session = behind.session
-        assert behind.look() == "Training was interrupted: Run 3, 4 merges. Also not saved: mine (2 runs)."
+        assert behind.look() == "Training was interrupted: Run 3, 4 merges. With it: mine (2 runs)."
         behind.restore()
         assert [(run.name, len(run)) for run in session.runs.all] == [("Run 1", 14), ("Run 2", 24), ("Run 3", 4)]
         assert session.view.text == "typed since"
@@ -161,6 +165,31 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
         assert len(finish(open_work(project)).runs) == 1, "the person's file is changed by the person only"
         behind.save(project)
         assert len(finish(open_work(project)).runs) == 3
+
+    killed(qtbot, tmp_path / "image", begin, [book])
+    at_a_session(qtbot, restore)
+
+
+def test_a_run_that_trains_in_an_unchanged_project_brings_the_project_back_with_it(qtbot, tmp_path, book):
+    project = tmp_path / "mine.tokstudio"
+
+    def begin(behind):
+        behind.train(270)
+        behind.session.view.set_text("typed before")
+        behind.save(project)
+        behind.step(4)
+        assert len(behind.session.runs.all) == 2
+        behind.rest()
+
+    def restore(behind):
+        session = behind.session
+        assert behind.look() == "Training was interrupted: Run 2, 4 merges. With it: mine (Run 1)."
+        behind.restore()
+        assert [(run.name, len(run), run.unsaved) for run in session.runs.all] == [
+            ("Run 1", 14, False),
+            ("Run 2", 4, True),
+        ]
+        assert (behind.projects.path, session.view.text) == (project, "typed before")
 
     killed(qtbot, tmp_path / "image", begin, [book])
     at_a_session(qtbot, restore)
@@ -319,6 +348,11 @@ def test_unsaved_work_at_the_end_of_the_session_is_offered_and_removed_if_it_is_
     def discard(window, answers):
         said = offered(qtbot, window)
         assert said == "The session ended before everything was saved. Not saved: Run 1."
+        answers.yes = False
+        window.unsaved_work.discard_button.click()
+        assert window.unsaved_work.isVisible()
+        assert answers.asked == [f"{said} What is discarded cannot be restored later."]
+        answers.yes = True
         window.unsaved_work.discard_button.click()
         assert not window.unsaved_work.isVisible()
         quiet(qtbot, window)

@@ -30,6 +30,9 @@ from tokstudio.gui.project.snapshot import (
 )
 from tokstudio.gui.session.common.source_jobs import KeptSources
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.widgets.file_dialogs import Choosers
+
+_GONE = "What is discarded cannot be restored later."
 
 
 class Recovery(QObject):
@@ -38,9 +41,11 @@ class Recovery(QObject):
     offered = Signal()  # `sentence`
     failed = Signal(str)  # copies cannot be written: the reason
 
-    def __init__(self, session: Session, projects: ProjectDocument, panes: ArrangesPanes, parent: QObject) -> None:
+    def __init__(
+        self, session: Session, projects: ProjectDocument, choosers: Choosers, panes: ArrangesPanes, parent: QObject
+    ) -> None:
         super().__init__(parent)
-        self._session, self._projects, self._panes = session, projects, panes
+        self._session, self._projects, self._choosers, self._panes = session, projects, choosers, panes
         self._left: list[LeftBehind] = []
         self._restored: LeftBehind | None = None
         self._copied: object = None  # the state in the copy
@@ -89,8 +94,8 @@ class Recovery(QObject):
             begin()
 
     def discard(self) -> None:
-        """Removes the copies that are offered."""
-        if self._left:
+        """Removes the copies that are offered, after a question."""
+        if self._left and self._choosers.confirm("Discard Unsaved Work", f"{self.sentence} {_GONE}", "Discard"):
             self._discard(self._left.pop(0))
             self.offered.emit()
 
@@ -164,7 +169,9 @@ class Recovery(QObject):
         if training is not None:
             # The copy must have the weights and settings of the run that is recorded.
             state = self._projects.state_without(training.run)
-            if not self._copying and state in (self._copied, self._projects.in_file):
+            if state == self._projects.in_file:
+                self._copied = None  # There is no copy of what is saved.
+            elif not self._copying and state == self._copied:
                 return
             self._again = self._copying
         self.copy()
@@ -187,8 +194,10 @@ class Recovery(QObject):
 
     @property
     def _would_lose(self) -> bool:
-        """Whether a crash would lose anything besides the run in training."""
+        """Whether a crash would lose anything besides the run in training, such as which project it belongs to."""
         session = self._session
+        if session.training.current is not None and self._projects.path is not None:
+            return True
         corpus = session.training.current.run.corpus if session.training.current is not None else None
         # The recording of a training has the texts of its start.
         added = corpus is not None and corpus.sources != session.corpus.remaining
@@ -271,7 +280,7 @@ def _sentence(left: LeftBehind) -> str:
         assert isinstance(entry, ProjectRun)
         sentence = f"Training was interrupted: {entry.name}, {several(len(entry.run), 'merge')}."
         others = _listed(left.project, without=entry.name)
-        return sentence + (f" Also not saved: {others}." if others else "")
+        return sentence + (f" With it: {others}." if others else "")
     how = "The session ended before everything was saved" if left.ended else "TokStudio did not close properly"
     return f"{how}. Not saved: {_listed(left.project) or 'some changes'}."
 

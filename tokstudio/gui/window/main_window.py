@@ -120,7 +120,7 @@ class MainWindow(QMainWindow):
         room = self._set_up_frame()
 
         self.projects = ProjectDocument(session, preferences, self._choosers, self, self)
-        self.recovery = Recovery(session, self.projects, self, self)
+        self.recovery = Recovery(session, self.projects, self._choosers, self, self)
         self.experiments = ExperimentFiles(
             session, preferences, self._choosers, lambda *plans: self.dialogs.show_train_several(*plans), self
         )
