@@ -62,7 +62,7 @@ class Rule:
 RULES = {
     rule.name: rule
     for rule in (
-        Rule("duplicates", False, "documents, not empty, with the same bytes as an earlier one"),
+        Rule("duplicates", False, "documents of at least one byte, with the same bytes as an earlier one"),
         Rule("near-duplicates", False, "documents of which at least {} of the shingles, each five adjacent words, are "
              "those of an earlier one that stays, by the Jaccard index of both; a word is a run of letters, marks and "
              "digits, or one character of a script without spaces; of more than 100 that look alike and stay, only "
