@@ -7,7 +7,7 @@ import argparse
 import math
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import partial
 from itertools import takewhile
@@ -50,11 +50,23 @@ class Parser(argparse.ArgumentParser):
         namespace: Any = None,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
         """Ends with the nearest option where one is misspelt, before others are found to be missing."""
-        for word in takewhile(lambda word: word != "--", args or ()):
-            self._refuse_misspelt(word)
+        self._refuse_misspelt(args)
         return super().parse_known_args(args, namespace)
 
-    def _refuse_misspelt(self, word: str) -> None:
+    def parse_known_intermixed_args(  # pyright: ignore[reportIncompatibleMethodOverride] -- it has overloads
+        self,
+        args: Any = None,  # noqa: ANN401
+        namespace: Any = None,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """The same; newer versions of Python do not call the method above for it."""
+        self._refuse_misspelt(args)
+        return super().parse_known_intermixed_args(args, namespace)
+
+    def _refuse_misspelt(self, words: Iterable[str] | None) -> None:
+        for word in takewhile(lambda word: word != "--", words or ()):
+            self._refuse_misspelt_word(word)
+
+    def _refuse_misspelt_word(self, word: str) -> None:
         name, options = word.partition("=")[0], self._option_string_actions
         # argparse takes a word with a space for a value, and -qx for -q and -x.
         if len(name) < 3 or name[0] != "-" or " " in word or name in options or name[:2] in options:
