@@ -216,7 +216,9 @@ class Exploring(QObject):
                 from tokstudio.core.exploration.exploration import Exploration
 
                 self.exploration = Exploration(Corpus(texts), tokenizer, self._store)
-                self._wholes = Corpus(tuple(map(self._corpus.whole, texts)))
+                wholes = tuple(map(self._corpus.whole, texts))
+                if wholes != self._wholes.sources:  # else their hashes are known
+                    self._wholes = Corpus(wholes)
             if others:
                 names = first_few([each.name for each in others], _MOST_NAMED, str)
                 self.note = f"Not shown: {names}: no documents (word counts, or text that is missing)."
