@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMainWindow,
     QPushButton,
+    QTreeView,
 )
 
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths, path_of
@@ -155,3 +156,16 @@ def test_a_file_is_found_whose_name_is_not_text(choosers, monkeypatch, tmp_path)
 def test_an_address_of_another_computer_is_its_path_in_the_network():
     url = QUrl("file://server/share/a%20b.txt")
     assert path_of(url) == Path(url.toLocalFile())
+
+
+def test_sizes_and_types_of_files_are_not_cut_beside_short_names(qtbot, choosers, meanwhile, tmp_path):
+    (tmp_path / "a.txt").write_text("text" * 25_000)
+
+    def look(dialog: QDialog) -> None:
+        files = dialog.findChild(QTreeView, "treeView")
+        qtbot.waitUntil(lambda: files.model().rowCount(files.rootIndex()) == 1)
+        qtbot.waitUntil(lambda: files.columnWidth(1) >= files.sizeHintForColumn(1) > 0)
+        assert all(files.columnWidth(column) >= files.sizeHintForColumn(column) for column in range(4))
+
+    meanwhile(look)
+    assert choosers.open_files("Open", tmp_path) == []

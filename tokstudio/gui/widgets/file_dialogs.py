@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 
 from PySide6.QtCore import QMimeData, QProcess, QSize, Qt, QUrl, SignalInstance
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QHeaderView, QInputDialog, QMessageBox, QTreeView, QWidget
 
 _SIZE = QSize(720, 480)  # of a file dialog that Qt draws
 _AROUND = QSize(16, 48)  # the part of the screen that the title bar and borders need
@@ -98,6 +98,10 @@ class Choosers:
             dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         # Before its first use, Qt makes the dialog higher than most screens.
         dialog.resize(_SIZE.boundedTo(dialog.screen().availableSize() - _AROUND))
+        # Qt cuts sizes and types beside names that leave room; where the desktop shows its dialog, there is no list.
+        if (files := dialog.findChild(QTreeView, "treeView")) is not None:
+            files.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+            files.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         chosen = dialog.selectedUrls() if dialog.exec() else []
         dialog.deleteLater()
         return [path_of(url) for url in chosen]
