@@ -249,7 +249,7 @@ def test_expressions_lengths_and_ids_filter_together_and_an_error_leaves_the_row
     qtbot.keyClick(pane.filter, Qt.Key.Key_End)
     pane.filter.setText("/in(/")
     assert shown(qtbot, pane) == before
-    assert pane.wrong.text() == "The expression does not compile at character 4: missing )."
+    assert pane.wrong.text() == "The expression does not compile at the end: missing )."
     assert pane.filter.property("invalid")
     pane.filter.setText("/in()/")
     assert shown(qtbot, pane) == before
