@@ -211,7 +211,7 @@ def test_what_nothing_explains_is_said(tmp_path):
 
     table = planted(tmp_path, probe("gpt2"), swapped, "zax\nzzz\n")
     assert table.columns[0].causes == {NOT_EXPLAINED: 1}
-    assert table.cell_text(0, table.columns[0]) == "50.0\xa0%, +0.0\xa0% tokens"
+    assert table.cell_text(0, table.columns[0]) == "50.0\xa0% of lines, +0.0\xa0% tokens"
     assert "not explained" in "\n".join(table.lines())
 
 

@@ -254,7 +254,7 @@ def test_an_expression_that_matches_everywhere_goes_on():
         (lambda: TextFinder(b""), "empty"),
         (lambda: TextFinder(b"\xff", case=False), "not UTF-8"),
         (lambda: RegexFinder(""), "empty"),
-        (lambda: RegexFinder("(a"), "does not compile at character"),
+        (lambda: RegexFinder("(a"), "does not compile at the end: missing"),
         (lambda: RegexFinder("(?:a{1000}){1000}"), "repeats too much"),
         (lambda: RegexFinder("(?r)a"), "backwards"),
     ],

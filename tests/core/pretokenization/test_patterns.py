@@ -179,8 +179,9 @@ REPEATS = "The pattern repeats too much: use smaller numbers in braces."
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
-        ("(abc", f"{COMPILES} at character 5: missing )."),
-        ("a|[b", f"{COMPILES} at character 5: unterminated character set."),
+        ("(abc", f"{COMPILES} at the end: missing )."),
+        ("a**b", f"{COMPILES} at character 3: multiple repeat."),
+        ("a|[b", f"{COMPILES} at the end: unterminated character set."),
         ("(" * 9000, COMPILES),
         *((pattern, EMPTY) for pattern in ("a*", "(?=a)", "x|")),
         ("", 'The pattern is empty. Use "none" to leave text whole.'),

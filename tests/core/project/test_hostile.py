@@ -189,7 +189,7 @@ def test_a_mutant_is_opened_or_refused_in_one_sentence(path, check):
         ("run 1", "sources = '[3]'", "run 1, sources: it is not a list of numbers from 1 to 2"),
         ("run 1", "versions = '{\"a\": 1}'", "run 1, versions: they are not strings"),
         ("run 1", "config = replace(config, 'none', '(((')",
-         "run 1, config: The pattern does not compile at character 4: missing )"),
+         "run 1, config: The pattern does not compile at the end: missing )"),
         ("run 1", "config = replace(config, 'held_out', 'planted')",
          "run 1, config: its settings are not training settings"),
         ("run 1", "left_out = '[]'", "run 1, left_out: it is not a JSON object"),

@@ -109,7 +109,13 @@ def changes_of_actions_do_not_add_up(window) -> None:
 
 def look_for_what_documents_name(menus: QMenuBar) -> None:
     def entries(menu):
-        return {re.sub("&(?=[^&])", "", action.text()): action.menu() for action in menu.actions()}
+        return {re.sub("&(?=[^&])", "", action.text()): action.menu() for action in menu.actions() if action.text()}
+
+    def below(menu):
+        """The texts of all entries of a menu and of the menus in it."""
+        for text, inner in entries(menu).items():
+            yield text.removesuffix("…")
+            yield from below(inner) if inner is not None else ()
 
     texts = [page.text for page in read_pages()]
     texts += [path.read_text("utf-8") for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))]
@@ -120,6 +126,20 @@ def look_for_what_documents_name(menus: QMenuBar) -> None:
             assert entry in entries(menu), (first, *path)
             menu, named = entries(menu)[entry], named + 1
     assert named > 5
+    # Sentences of the program, too: "Change Pattern in the Tokenizer menu", "Help > Continue the Tour".
+    texts += [re.sub(r'"\s*f?"', "", path.read_text("utf-8")) for path in sorted((ROOT / "tokstudio").rglob("*.py"))]
+    names, named = "|".join(map(re.escape, bar)), 0
+    for text in texts:
+        plain = re.sub(r"\[([^\]]+)\]\([^)]*\)|[*`]", r"\1", text)
+        for found in re.finditer(rf"…? in the (?:menu ({names})\b|({names}) menu)", plain):
+            before, menu = plain[: found.start()], bar[found[1] or found[2]]
+            assert any(map(before.endswith, below(menu))), (before[-40:], found[0])
+            named += 1
+        for found in re.finditer(rf"\b({names}) > (?=[A-Z])", plain):
+            after = plain[found.end() :][:60]
+            assert any(map(after.startswith, below(bar[found[1]]))), found[0] + after
+            named += 1
+    assert named > 10
 
 
 def look_at_capitals_and_icons(menu: QMenu) -> None:

@@ -504,6 +504,21 @@ def test_every_mark_has_its_name_and_all_stand_alike(theme, low):
     assert all(QRectF(0, 0, 300, 200).contains(box) for box in boxes)
 
 
+@pytest.mark.parametrize(("width", "named"), [(300, 3), (70, 1)])
+def test_names_of_points_at_the_left_edge_stand_in_the_plot_or_are_left_out(theme, width, named):
+    """They were written across the numbers of the axis."""
+    image = QImage(400, 200, QImage.Format.Format_RGB32)
+    area = QRectF(40, 0, width, 200)
+    with QPainter(image) as painter:
+        labels = PlotLabels(painter, area, theme.palette, lambda left, right: [])
+        written = []
+        labels._write = lambda box, text, colour: written.append((box, text))
+        labels.name([(QPointF(40 + x, 100), text) for x, text in ((0.1, "90 %"), (0.2, "95 %"), (0.4, "99 %"))])
+    assert [text for _, text in written] == ["90 %", "95 %", "99 %"][:named]
+    assert all(area.adjusted(-1, 0, 1, 0).contains(box) for box, _ in written)
+    assert not any(one.intersects(other) for (one, _), (other, _) in combinations(written, 2))
+
+
 def test_names_of_points_on_a_steep_curve_stand_below_it(theme):
     """In a narrow plot, the names were written across the curve."""
     image = QImage(300, 300, QImage.Format.Format_RGB32)

@@ -115,7 +115,7 @@ class EngineTable:
         return ", ".join((f"{OURS} {__version__}", *libraries))
 
     def cell_text(self, row: int, column: EngineColumn) -> str:
-        """How many lines differ, and how many more or fewer tokens there are: "0", "30.3 %, +34.1 % tokens"."""
+        """How many lines differ, and how many more or fewer tokens there are: "30.3 % of lines, +34.1 % tokens"."""
         if column.problem or self.rows[row].problem:
             return "–"
         return _cell_text(column.cells[row].differing, column.cells[row].tokens, self.rows[row])
@@ -212,10 +212,10 @@ class EngineTable:
 
 def _cell_text(differing: int, tokens: int, row: EngineRow) -> str:
     if not differing:
-        return "0"
+        return "0 lines differ"
     share = percent_text(differing / max(1, row.lines), 1)
     more = tokens - row.tokens
-    return f"{share}, {'+' if more >= 0 else '−'}{percent_text(abs(more) / max(1, row.tokens), 1)} tokens"
+    return f"{share} of lines, {'+' if more >= 0 else '−'}{percent_text(abs(more) / max(1, row.tokens), 1)} tokens"
 
 
 def _stacked(name: str, row: EngineRow, line: DifferentLine) -> Iterator[str]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 17
 _WORDS_IN_A_PIECE = 1 << 12
-_PREVIEW_BYTES = 1 << 16
+PREVIEW_BYTES = 1 << 16
 _LOOK, _LOOKED_AT = 1 << 13, 1 << 20  # bytes of a place, and of all, in which a script is looked for
 _INVALID = slice(0xDC80, 0xDD00)
 
@@ -98,8 +98,8 @@ def main_script_work(sources: Sequence[Source]) -> Work[str]:
 
 def preview(source: Source, lines: int = 200) -> str:
     """The first lines of a source, at most its first 64 KiB."""
-    whole = len(source.data) <= _PREVIEW_BYTES
-    text = codecs.utf_8_decode(source.data[:_PREVIEW_BYTES].tobytes(), "replace", whole)[0]
+    whole = len(source.data) <= PREVIEW_BYTES
+    text = codecs.utf_8_decode(source.data[:PREVIEW_BYTES].tobytes(), "replace", whole)[0]
     return "\n".join(text.split("\n", lines)[:lines])
 
 

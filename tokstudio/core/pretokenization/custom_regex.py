@@ -238,7 +238,9 @@ def compile_expression(pattern: str, flags: int = 0) -> Pattern[str]:
     except regex.error as error:
         # The type stubs lack these two.
         message, position = getattr(error, "msg", str(error)), getattr(error, "pos", None)
-        place = "" if position is None else f" at character {position + 1:,}"
+        place = ""
+        if position is not None:
+            place = f" at character {position + 1:,}" if position < len(pattern) else " at the end"
         raise ConfigError(f"The pattern does not compile{place}: {message}.") from None
     except (ValueError, OverflowError, RecursionError, MemoryError) as error:
         raise ConfigError(f"The pattern does not compile: {error or 'it is too large'}.") from None

@@ -204,7 +204,7 @@ def _told(request: _Request) -> str:
     reading = request.readings[look.place]
     name = printable(names[0]) if len(names) == 1 else several(len(names), "file")
     how = "plain text" if reading.as_text else f"the column {shown(reading.field or look.contents.field or '')}"
-    return f"{name}: {how} is read, as chosen before for these columns. Change Columns… in the File menu asks again."
+    return f"{name}: {how} is read, as chosen before for these columns. Change Columns… in the Corpus menu asks again."
 
 
 _COUNTS = "Word counts (*.parquet *.tsv *.jsonl *.txt);;All files (*)"
@@ -437,7 +437,7 @@ class OpenCommands(QObject):
         if self._session.training.current is not None:
             words.append("It is listed in Tokenizers.")
         if loaded.format == _WITHOUT_PATTERN and opened.pattern is None:
-            words.append("Text is not split: the files do not say how. Use Change Pattern in the Train menu.")
+            words.append("Text is not split: the files do not say how. Use Change Pattern in the Tokenizer menu.")
         self._session.jobs.tell(" ".join([*words, *loaded.tokenizer.remarks]))
 
     def _ask(self, question: PatternQuestion, path: Path, run: StudioRun | None) -> None:

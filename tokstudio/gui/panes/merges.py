@@ -255,9 +255,9 @@ class MergesModel(TokenTable):
             return "–"
         if column == _RATIO:
             return f"{run.bytes_per_token(len(run)):,.3f}"
-        # Counts and tokens hardly ever increase, so the first is the longest.
-        first = run.log.tokens_at(0) if column == _AFTER else int(run.log.count[0])
-        return figure(first, run.weight_scale)
+        # Tokens never increase.
+        most = run.log.tokens_at(0) if column == _AFTER else int(run.log.count.max())
+        return figure(most, run.weight_scale)
 
     def count(self) -> int:
         return len(self._found) if self._found is not None else self._size

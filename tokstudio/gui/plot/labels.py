@@ -58,26 +58,34 @@ class PlotLabels:
                 self._draw(box, words, framed)
 
     def name(self, points: Sequence[tuple[QPointF, str]]) -> None:
-        """Writes the muted names of points, all of them and all alike: below their points or, for want of room, above.
+        """Writes the muted names of points, all of them alike: below their points or, for want of room, above.
 
-        Where two would overlap, the left one is written farther left. Where names below their points would cover a
-        steep curve, they are written below it.
+        Where two would overlap, the left one is written farther left, but not outside the area. Where names below their
+        points would cover a steep curve, they are written below it. A name without room in the area is left out.
         """
         below, above = (self._beside(points, sign) for sign in (1, -1))
         boxes = min(below, [self._below_curves(box) for box in below], above, key=self._faults)
+        room = self._area.adjusted(-1, -1, 1, 1)
         for box, (_, text) in zip(boxes, points, strict=True):
+            if not room.contains(box):
+                continue
             self._written.append(box)
             self._write(box, text, self._palette.muted)
 
     def _beside(self, points: Sequence[tuple[QPointF, str]], sign: int) -> list[QRectF]:
         """Boxes for the names of points, on one side of them."""
-        boxes, end = dict[int, QRectF](), self._area.right()
-        for number in sorted(range(len(points)), key=lambda number: -points[number][0].x()):
+        boxes, start, end = dict[int, QRectF](), self._area.left(), self._area.right()
+        order = sorted(range(len(points)), key=lambda number: points[number][0].x())
+        for number in reversed(order):
             place, text = points[number]
             box = QRectF(QPointF(), self._size(text))
             box.moveCenter(place + QPointF(0, sign * (_BESIDE + box.height() / 2)))
             box.moveLeft(min(box.left(), end - box.width()))
             boxes[number], end = box, box.left()
+        for number in order:
+            box = boxes[number]
+            box.moveLeft(max(box.left(), start))
+            start = box.right()
         return [boxes[number] for number in range(len(points))]
 
     def _below_curves(self, box: QRectF) -> QRectF:

@@ -259,9 +259,10 @@ class ProjectDocument(QObject):
         unsaved = [run.name for run in ended if run.unsaved and not run.marks.is_demo]
         listed = f"{_listed(unsaved)} not been saved or exported." if unsaved and of_runs else ""
         if training is not None and not training.run.marks.is_demo:
-            return f"Training is in progress and will stop. Its merges are not saved. {listed}".rstrip()
+            merges = "Save keeps its merges so far, Don't Save loses them."
+            return f"Training is in progress and will stop. {merges} {listed}".rstrip()
         if self._session.training.by_library is not None:
-            return f"Training is in progress, and stopping it loses all of it. {listed}".rstrip()
+            return f"Training is in progress and will stop. All of it is lost, also with Save. {listed}".rstrip()
         if self.path is not None and self.modified:
             return f"{self.name} has unsaved changes."
         return listed or None

@@ -254,7 +254,7 @@ def _apply_style(box: QAbstractSpinBox, inner: QLineEdit, theme: Theme, width: i
 
 
 class SearchEdit(QLineEdit):
-    """Searches while typing; Escape empties it, Down and Enter go to what was found (`left`)."""
+    """Searches while typing; Escape empties it, Down and Enter go to what was found (`left`) unless it is invalid."""
 
     left = Signal()
 
@@ -269,7 +269,8 @@ class SearchEdit(QLineEdit):
         if event.key() == Qt.Key.Key_Escape and self.text():
             self.clear()
         elif event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.left.emit()
+            if not self.property("invalid"):
+                self.left.emit()
         else:
             super().keyPressEvent(event)
 

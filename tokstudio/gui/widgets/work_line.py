@@ -67,9 +67,10 @@ class WorkLine(QWidget):
         self._timer = QTimer(self, interval=TICK)
         self._timer.timeout.connect(self._tick)
 
-    def show_state(self, busy: bool, problem: str) -> None:
+    def show_state(self, busy: bool, problem: str, *, can_retry: bool = True) -> None:
         """Shows whether work goes on, and else why there is no answer; "" if there is one."""
         self.problem.setText(in_a_sentence(problem))
+        self.again.setVisible(can_retry)
         self._wrong.setVisible(bool(problem))
         if busy and not self._timer.isActive():
             self._timer.start()

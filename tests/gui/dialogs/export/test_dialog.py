@@ -102,7 +102,7 @@ def test_several_tokenizers_get_a_folder_each_and_tables_none(qtbot, session, pl
     dialog = opened("huggingface")
     tick(qtbot, session, dialog, "classic")
     tick(qtbot, session, dialog, "merges-csv")
-    assert "huggingface, classic" in dialog.folder.note.text()
+    assert "Each of these formats gets its own folder in it: huggingface, classic." in dialog.folder.note.text()
     sentences = []
     dialog.written.connect(sentences.append)
     press_export(qtbot, session, dialog)
@@ -327,7 +327,7 @@ def test_a_folder_that_cannot_be_made_is_an_error_at_its_field(qtbot, session, p
 
 
 def test_a_folder_refused_by_the_system_is_one_error_and_nothing_is_written(
-    qtbot, session, plain, opened, out, tmp_path, monkeypatch
+    qtbot, session, plain, opened, out, preferences, monkeypatch
 ):
     dialog = opened("huggingface", "classic")
     mkdir = Path.mkdir
@@ -345,11 +345,13 @@ def test_a_folder_refused_by_the_system_is_one_error_and_nothing_is_written(
     )
     assert not any(told(dialog, name) for name in dialog.list.chosen)
     assert not out.exists()
+    assert preferences.get("export_folder", "") == "", "the next export does not propose it"
     monkeypatch.undo()
     assert dialog.export_button.isEnabled(), "it can be tried again"
     press_export(qtbot, session, dialog)
     assert not dialog.folder.is_invalid
     assert (out / "classic" / "merges.json").is_file()
+    assert preferences.get("export_folder", "") == str(out)
 
 
 @pytest.mark.parametrize("last", ["written", "failed"])

@@ -182,6 +182,13 @@ def test_the_caption_explains_the_signs_that_are_drawn_where_there_is_room(theme
     assert pane.plot.content.caption == "tokens in the corpus over merges"
 
 
+def test_the_caption_explains_the_first_mark_that_is_drawn(pane, make_run):
+    run = make_run(vocabulary_size=257)
+    [mark] = size_marks(run)
+    assert marks(pane) == [mark.text] != ["90\u00a0%"]
+    assert pane.plot.content.caption.split(PART)[-1] == f"{mark.text}: of the value at the end"
+
+
 def test_they_are_on_the_held_out_curve_where_there_is_one(qtbot, session, pane, make_run):
     run = make_run(sample_text("article"), vocabulary_size=600, held_out=0.2)
     qtbot.waitUntil(lambda: run.held_out.tokens is not None)

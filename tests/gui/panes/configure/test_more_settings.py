@@ -143,7 +143,7 @@ def test_a_custom_expression_is_checked_while_typing(qtbot, pane, session):
     choose(qtbot, pane.pattern.choice.combo, "Expression")
     edit = pane.pattern.own.edit
     type_into(qtbot, edit, r"\w+|(")
-    assert pane.pattern.own.note.text().startswith("The pattern does not compile at character ")
+    assert pane.pattern.own.note.text().startswith("The pattern does not compile at the end: ")
     assert edit.property("invalid")
     assert pane.buttons["train"].toolTip() == pane.pattern.own.note.text()
     assert not pane.buttons["train"].isEnabled()

@@ -91,6 +91,9 @@ def test_every_document_has_a_row_which_a_title_sorts_the_worst_first_and_a_filt
     write(qtbot, page, "byts>30")
     qtbot.waitUntil(lambda: not page.problem.isHidden() and "Do you mean bytes?" in page.problem.text())
     assert column(page, "Document") == [str(number) for number in kept], "the rows stay"
+    assert page.again.isHidden(), "the same filter is as wrong again"
+    qtbot.keyClick(page.filter, Qt.Key.Key_Return)
+    assert QApplication.focusWidget() is page.filter
     write(qtbot, page, "nowhere")
     qtbot.waitUntil(lambda: page.rows.count() == 0)
     assert page.problem.text() == ""

@@ -111,6 +111,7 @@ def test_an_expression_is_found_and_one_that_is_wrong_or_hostile_is_named(qtbot,
     assert [token for _, token, _ in lines(page)] == ["dog", "concatenate"]
     write(explored, "(cat")
     assert page.problem.isVisible()
+    assert not page.again.isVisible(), "the same question has the same answer"
     assert page.field.property("invalid")
     assert page.rows.rowCount() == 0
     write(explored, "(a|aa)+$|cat")
@@ -119,6 +120,21 @@ def test_an_expression_is_found_and_one_that_is_wrong_or_hostile_is_named(qtbot,
     write(explored, "cat")
     assert not page.problem.isVisible()
     assert not page.field.property("invalid")
+
+
+def test_the_keyboard_goes_to_the_hits_and_stays_in_the_field_where_there_are_none(qtbot, explored):
+    explored.session.corpus.add_texts(list(TEXTS.items()))
+    page = searched(explored)
+    choose(page.kind, EXPRESSION)
+    page.field.setFocus()
+    for text, goes in (("([a-z", False), ("([a-z", False), ("giraffe", False), ("ca[t]", True)):
+        QTest.keyClicks(page.field, text)
+        # At once, and once more after what was typed is searched for.
+        for _ in range(2):
+            qtbot.keyClick(page.field, Qt.Key.Key_Return)
+            explored.settle()
+            assert QApplication.focusWidget() is (page.hits if goes else page.field), text
+        page.field.selectAll()
 
 
 def test_the_chosen_token_and_ids_are_found_at_the_playhead(qtbot, explored):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
@@ -55,6 +56,14 @@ def settled(qtbot, model):
     at_rest(qtbot, model)
     qtbot.waitUntil(lambda: not model.searching)
     return numbers(model)
+
+
+def test_the_column_of_counts_has_room_for_the_highest_of_them(model, tokenizer):
+    run, made = growing(tokenizer, 0), tokenizer.run
+    counts = np.array([5, 1_234_567, 40], np.int64)
+    run.append(MergeBatch(1, made.merges[:3, 0], made.merges[:3, 1], counts, made.tokens_after[:3]))
+    model.set_run(run, 3)
+    assert model.widest(model.titles.index("Count")) == "1,234,567"
 
 
 def test_the_newest_merge_stands_first_with_its_figures(model, tokenizer):

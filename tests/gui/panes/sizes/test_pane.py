@@ -14,7 +14,7 @@ from tokstudio import Tokenizer, __version__
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.base.wording import whole_text
 from tokstudio.gui.panes.sizes.pane import SizesPane
-from tokstudio.gui.panes.sizes.table import COLUMNS, MERGES, NOTE, RATIO, SAVED, VOCABULARY
+from tokstudio.gui.panes.sizes.table import COLUMNS, MERGES, NOTE, RATIO, SAVED, SAVED_SHARE, VOCABULARY
 
 
 @pytest.fixture
@@ -58,9 +58,12 @@ def test_the_column_of_what_merges_save_names_no_more_merges_than_there_are(pane
     tips = titles_of(pane, Qt.ItemDataRole.ToolTipRole)
     assert titles_of(pane)[SAVED] == "Merges save (tokens)"
     assert "1,000" not in tips[SAVED]
+    share = "Tokens of the text that the merges of this size save, in percent of its tokens before these merges"
+    assert tips[SAVED_SHARE] == share, "it stands alone where the column beside it is hidden"
     make_run(vocabulary_size=1257)
     assert titles_of(pane)[SAVED] == "Last ≤ 1,000 merges save (tokens)"
-    assert "or all where there are fewer" in titles_of(pane, Qt.ItemDataRole.ToolTipRole)[SAVED]
+    for column in (SAVED, SAVED_SHARE):
+        assert "or all where there are fewer" in titles_of(pane, Qt.ItemDataRole.ToolTipRole)[column]
 
 
 def test_the_smallest_size_with_most_of_the_compression_is_named_chosen_and_copied(pane, trained, qtbot, session):

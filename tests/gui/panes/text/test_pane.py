@@ -18,6 +18,7 @@ from tokstudio import Corpus, load, train
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.comparison.counts import tokens_of_text_work
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.text import encoding_job as encoded
 from tokstudio.gui.panes.text.encoding_job import decode_work, encode_work
@@ -86,6 +87,17 @@ def drop(pane: TextPane, path: Path) -> None:
     pane.dragEnterEvent(enter)
     assert enter.isAccepted()
     pane.dropEvent(QDropEvent(QPointF(50, 200), copy, data, left, none))
+
+
+def test_the_text_to_read_is_a_beginning_only_where_something_is_left_out(session, pane):
+    for text, said in (
+        ("one\ntwo\n", "The whole text, 8 B."),
+        ("a\n" * 2000, "The whole text, 4.0 kB."),
+        ("a\n" * 2000 + "\nb", "The beginning of 4.0 kB."),
+        ("a" * 70_000, "The beginning of 70.0 kB."),
+    ):
+        session.corpus.set_sources([Source.from_texts([text], "a.txt")])
+        assert pane.reader.note.text() == said
 
 
 def test_an_empty_pane_offers_a_sentence_and_counts_a_typed_text(qtbot, session, pane):

@@ -249,7 +249,7 @@ def test_expressions_lengths_and_ids_filter_together_and_an_error_leaves_the_row
     qtbot.keyClick(pane.filter, Qt.Key.Key_End)
     pane.filter.setText("/in(/")
     assert shown(qtbot, pane) == before
-    assert pane.wrong.text() == "The expression does not compile at character 4: missing )."
+    assert pane.wrong.text() == "The expression does not compile at the end: missing )."
     assert pane.filter.property("invalid")
     pane.filter.setText("/in()/")
     assert shown(qtbot, pane) == before
@@ -351,6 +351,17 @@ def test_lengths_are_those_of_whole_tokens_however_long(qtbot, pane, session, ma
         assert len(shown(qtbot, pane)) == long > 0
     pane.filter.setText("/0/ length:256")
     assert len(shown(qtbot, pane)) == lengths.count(256)
+
+
+def test_the_length_of_the_longest_token_is_whole(qtbot, pane, session):
+    # Each merge joins the last token with itself.
+    parts = np.array([0, *range(256, 275)], np.int32)
+    session.runs.add_tokenizer(Tokenizer(np.stack([parts, parts], axis=1)), "long")
+    settle(qtbot, pane)
+    texts = [pane.model.index(row, LENGTH).data() for row in range(pane.model.rowCount())]
+    assert max(texts, key=len) == "1,048,576"
+    pane.table.scrollToBottom()
+    assert pane.table.columnWidth(LENGTH) >= pane.table.sizeHintForColumn(LENGTH)
 
 
 def test_kinds_of_one_group_add_up_groups_narrow_down_and_the_panel_is_used_by_keys(qtbot, pane, trained, session):

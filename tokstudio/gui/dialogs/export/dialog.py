@@ -350,9 +350,6 @@ class ExportDialog(Dialog):
         part, folders = self._part, self.places.folders
         if part is None:
             return
-        folder = self.folder.folder
-        # The next tokenizer gets its folder beside this one.
-        self._preferences.set("export_folder", str(folder.parent if folder.name == self._own_folder else folder))
         # The next run may fit into the usual formats again.
         usual = [name for name in self.list.chosen if name != self.list.offered]
         if usual:
@@ -387,6 +384,9 @@ class ExportDialog(Dialog):
         report, run = outcome.report, self._run
         if report is None:
             return
+        folder = self.folder.folder
+        # The next tokenizer gets its folder beside this one.
+        self._preferences.set("export_folder", str(folder.parent if folder.name == self._own_folder else folder))
         self.written.emit(queue.wrote([self._reports[one] for one in self._begun if one in self._reports]))
         assert self._part is not None
         whole = FORMATS[name].readable and len(self._part.plain.merges) == len(run) and not report.losses

@@ -66,7 +66,7 @@ class ExportTargets:
 
     @property
     def folders(self) -> Mapping[str, Path]:
-        """The folder of each format: a single tokenizer goes into the folder itself, several into their own folders."""
+        """The folder of each format: several that are read back have their own, others the folder itself."""
         tokenizers = [name for name in self.formats if FORMATS[name].readable]
         apart = tokenizers if len(tokenizers) > 1 else []
         return {name: self.folder / name if name in apart else self.folder for name in self.formats}
@@ -93,7 +93,7 @@ class TargetCheck:
         files = [file for name, place in folders.items() if place == folder for file in self.places.format(name).files]
         remarks = [
             "The folder will be created." if self.is_new else "",
-            f"Each tokenizer gets its own folder in it: {', '.join(several)}." if several else "",
+            f"Each of these formats gets its own folder in it: {', '.join(several)}." if several else "",
             f"The export writes {', '.join(files)}." if files else "",
         ]
         return " ".join(filter(None, remarks))

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
+from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.alignment import CutText
 from tokstudio.core.comparison.engine_table import OURS, DifferentLine, EngineTable
 from tokstudio.core.comparison.engines import OpenedFiles, engines_work
@@ -83,9 +84,9 @@ class EngineRows(FigureModel):
             return "All texts" if whole else in_a_sentence(table.rows[row].name)
         if column == 1:
             tokens = sum(each.tokens for each in table.rows) if whole else table.rows[row].tokens
-            return "–" if not whole and table.rows[row].problem else f"{tokens:,}"
+            return "–" if not whole and table.rows[row].problem else several(tokens, "token")
         engine = table.shown[column - 2]
-        return (table.total_text(engine) if whole else table.cell_text(row, engine)).removesuffix(" tokens")
+        return table.total_text(engine) if whole else table.cell_text(row, engine)
 
     def tip(self, row: int, column: int) -> str:
         return "" if column < 2 else self._shown.column_text(self._shown.shown[column - 2])

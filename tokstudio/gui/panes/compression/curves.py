@@ -100,11 +100,11 @@ def _held_out(run: StudioRun) -> float:
     return run.config.held_out if run.config is not None else 0.0
 
 
-def caption(view: View, run: StudioRun | None, marked: bool) -> str:
-    """The text above the plot; its last parts are left out where there is no room."""
+def caption(view: View, run: StudioRun | None, marks: Sequence[Mark]) -> str:
+    """The text above the plot, which explains the first of `marks`; its last parts are left out for want of room."""
     if view is not RATIO or run is None or not run.has_counts or not len(run):
         return view.caption
-    parts = f"{TRAINED} on the training text", f"{percent_text(0.9)}: of the value at the end" if marked else ""
+    parts = f"{TRAINED} on the training text", f"{marks[0].text}: of the value at the end" if marks else ""
     return PART.join(filter(None, (view.caption, *parts)))
 
 

@@ -302,11 +302,12 @@ class CompressionPane(Fitting, Pane):
         opened = self._opened.draw(wanted, active)
         if self.stack.currentWidget() is not self.plot:
             runs, opened = [], []
-        marks = ()
+        start = sizes = ()
         if self._view is curves.RATIO and active is not None:
-            marks = curves.start_marks(active) + (curves.size_marks(active) if self._marks.isChecked() else ())
-        self.plot.set_marks(marks)
-        self.plot.set_caption(curves.caption(self._view, active, any(mark.text.endswith("%") for mark in marks)))
+            start = curves.start_marks(active)
+            sizes = curves.size_marks(active) if self._marks.isChecked() else ()
+        self.plot.set_marks(start + sizes)
+        self.plot.set_caption(curves.caption(self._view, active, sizes))
         self._lines.draw(active, self._view is curves.RATIO)
         self._show_legend([*runs, *opened])
 

@@ -418,13 +418,13 @@ def _shortened(line: str) -> str:
 
 
 def scripts_text(scripts: tuple[tuple[str, float], ...]) -> tuple[str, str]:
-    """Returns the largest scripts with their shares, and a list of all."""
+    """Returns the largest scripts with their shares and how many others there are, and a list of all."""
     parts = [f"{name}\u00a0{_share(share)}" for name, share in scripts]
     if not parts:
         return "none", "There are no letters."
     few = [part for part, (_, share) in zip(parts, scripts, strict=True) if share >= 0.005 or part == parts[0]]
-    text = ", ".join(few[:_MOST_SCRIPTS])
-    more = len(few) - _MOST_SCRIPTS
+    named = few[:_MOST_SCRIPTS]
+    text, more = ", ".join(named), len(parts) - len(named)
     return (f"{text}, {more}\u00a0more" if more > 0 else text), ", ".join(parts)
 
 

@@ -380,10 +380,6 @@ class CleanUpPage(ExplorePage):
     def cancel_work(self) -> None:
         self._cleaning.cancel() if self._cleaning.stage else self.asked.cancel()
 
-    def update_state(self) -> None:
-        super().update_state()
-        self.again.setVisible(bool(self.asked.problem))
-
     # ---- the chosen finding
 
     def _show_finding(self, current: QModelIndex | None = None) -> None:

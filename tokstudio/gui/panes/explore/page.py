@@ -233,7 +233,7 @@ class ExplorePage(QWidget):
     def try_again(self) -> None:
         """Asks again what has no answer."""
         for each in self._inquiries:
-            if each.problem:
+            if each.can_retry:
                 each.again()
 
     def leave(self) -> None:
@@ -262,5 +262,5 @@ class ExplorePage(QWidget):
         """Shows the answer, and what goes on."""
         self.show_answer()
         self.note.setVisible(bool(self.note.text()))
-        self.work.show_state(self.busy, self.trouble)
+        self.work.show_state(self.busy, self.trouble, can_retry=any(each.can_retry for each in self._inquiries))
         self.tabled.emit()

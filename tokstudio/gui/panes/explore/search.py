@@ -328,7 +328,9 @@ class SearchPage(ExplorePage):
         self.bars.barChosen.connect(self._go_to_bar)
         self.bars.opened.connect(self._open_current)
         self.hits.activated.connect(self._open_current)
+        self._leaving = False  # whether the keyboard goes to the hits once there are some
         self.field.left.connect(self._leave_field)
+        self.field.textChanged.connect(self._stay)
         fields = self.kind, (self.field, 1), (self.token, 1), self.case, self.whole_words
         row(*fields, spacing=8, parent=self.head)
         column(self.bars, row(self.total, STRETCH, self.order), (self.hits, 1), spacing=6, parent=self.content)
@@ -405,6 +407,11 @@ class SearchPage(ExplorePage):
         exploration = self.exploring.exploration
         if exploration is not None and self._hits is not None and self.asked.busy:
             self._show(exploration, self._hits.found)
+            self._go_to_hits()
+
+    def update_state(self) -> None:
+        super().update_state()
+        self._go_to_hits()
 
     def _asked_now(self) -> Question | None:
         kind = self.kind.value
@@ -468,10 +475,19 @@ class SearchPage(ExplorePage):
         super().refresh()
 
     def _leave_field(self) -> None:
+        self._leaving = True
         self.refresh()
-        self.hits.setFocus()
-        if not self.hits.currentIndex().isValid() and self.rows.count():
-            self.hits.setCurrentIndex(self.rows.index(0, 1))
+
+    def _stay(self) -> None:
+        self._leaving = False
+
+    def _go_to_hits(self) -> None:
+        """Goes from the field to the hits, if that was asked for and there are some."""
+        if self._leaving and self.rows.count() and self.field.hasFocus():
+            self.hits.setFocus()
+            if not self.hits.currentIndex().isValid():
+                self.hits.setCurrentIndex(self.rows.index(0, 1))
+        self._leaving = self._leaving and self.asked.busy and not self.rows.count()
 
     def _go_to_bar(self, source: int, bar: int) -> None:
         found, exploration = self.rows.found, self.exploring.exploration

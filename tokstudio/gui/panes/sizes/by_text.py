@@ -202,7 +202,7 @@ class ByTextPage(QWidget):
         curves = (known.parallel or known) if isinstance(known, SourceCurves) else None
         problem = known if isinstance(known, str) else "" if of_sources else self.asked.problem
         busy = not of_sources and self.asked.busy
-        self.work.show_state(busy, "" if of_sources else problem)
+        self.work.show_state(busy, "" if of_sources else problem, can_retry=self.asked.can_retry)
         if curves is None or run is None:
             waits = "" if run is None else problem or (_NOT_YET if run.ended is None else "Measuring the texts…")
             self.empty.label.setText(waits or _EMPTY)

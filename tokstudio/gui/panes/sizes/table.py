@@ -82,7 +82,8 @@ class SizesModel(TableModel):
             last = f"Last ≤ {TAIL:,} merges" if end > TAIL else "Merges"
             tip = f"Tokens of the text that {_LAST if end > TAIL else 'the merges of this size'} save"
             self.titles = [*self.titles[:SAVED], f"{last} save (tokens)", *self.titles[SAVED + 1 :]]
-            self.tips = [*self.tips[:SAVED], tip, *self.tips[SAVED + 1 :]]
+            share = f"{tip}, in percent of its tokens before these merges"
+            self.tips = [*self.tips[:SAVED], tip, share, *self.tips[SAVED_SHARE + 1 :]]
 
     def set_playhead(self, playhead: int) -> None:
         """Shows the size at the playhead in the first row."""
@@ -143,8 +144,7 @@ COLUMNS: tuple[_Column, ...] = (
             lambda model, size: percent_text(size.of_end, 1), "100.0 %", 1),
     # Its title is for a long run.
     _Column(f"Last ≤ {TAIL:,} merges save (tokens)", "", SizesModel.saved_text, "10,000,000", 3),
-    _Column("Saved (%)", "The same in percent of the tokens before these merges",
-            lambda model, size: percent_text(size.saved_share, 2), "10.00 %", 2),
+    _Column("Saved (%)", "", lambda model, size: percent_text(size.saved_share, 2), "10.00 %", 2),
     _Column("Embedding parameters",
             "Parameters of the embeddings: vocabulary × model width; twice that if the output layer has its own",
             lambda model, size: f"{embedding_parameters(size.vocabulary, model.width, model.tied):,}",

@@ -23,7 +23,7 @@ from tokstudio.core.base.resources import DEMO_SENTENCES, sample_text
 from tokstudio.core.base.wording import printable, size_text
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.source import Source
-from tokstudio.core.corpus.statistics import preview
+from tokstudio.core.corpus.statistics import PREVIEW_BYTES, preview
 from tokstudio.core.guide.glossary import explained
 from tokstudio.gui.panes.text.chat_page import ChatPage
 from tokstudio.gui.panes.text.encoding_job import LONGEST, text_work
@@ -85,7 +85,10 @@ class CorpusReader(QWidget):
             self.note.setText("An article to read, and a sample to train on.")
         else:
             title, text = source.name, preview(source, _LINES)
-            self.note.setText(f"The beginning of {size_text(source.bytes)}.")
+            # A line end after the last line is no more text.
+            cut = len(source.data) > PREVIEW_BYTES or len(preview(source, _LINES + 2)) > len(text) + 1
+            part = "The beginning of" if cut or source.counts is not None else "The whole text,"
+            self.note.setText(f"{part} {size_text(source.bytes)}.")
         self.headline.setText(printable(title))
         self.text.setPlainText(text.strip())
 

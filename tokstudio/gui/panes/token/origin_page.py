@@ -302,7 +302,7 @@ class OriginPage(QWidget):
         answer, problem = self._answer, self.asked.problem
         self.stack.setCurrentWidget(self.empty if answer is None else self._content)
         self.note.setVisible(answer is not None and set(self._corpus.weights) != {ONCE})
-        self.work.show_state(self.asked.busy, problem)
+        self.work.show_state(self.asked.busy, problem, can_retry=self.asked.can_retry)
         if answer is None:
             if self.rows.rows:
                 self.rows.show([])

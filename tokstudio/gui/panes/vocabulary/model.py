@@ -299,6 +299,10 @@ class VocabularyModel(TokenTable):
         if column == selection.USES:
             highest = self.run.uses.highest
             return "–" if highest is None else figure(highest, self.run.weight_scale)
+        if column == selection.LENGTH:
+            return max("00,000", figure(int(self.tokens.lengths().max(initial=0))), key=len)
+        if column == selection.RANGE and self.spread is not None:
+            return max("00,000", figure(int(self.spread.measured.range.max(initial=0))), key=len)
         if column in _WIDEST:
             return _WIDEST[column]
         return max(KINDS, key=len) if column == selection.KIND else "00,000"

@@ -165,7 +165,7 @@ class VocabularyPane(TablePane):
         self.weights_note.setVisible(weighted and self._tokens.needs_spread)
         if self._tokens.needs_spread and self._tokens.run is not None:
             problem = problem or self._exploring.problem
-        self.work.show_state(self.spreading.busy, problem)
+        self.work.show_state(self.spreading.busy, problem, can_retry=self.spreading.can_retry)
 
     # ---- the session
 

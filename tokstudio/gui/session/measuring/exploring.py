@@ -19,6 +19,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.atomic_files import write_files
+from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import first_few, size_text
 from tokstudio.core.corpus.corpus import Corpus
@@ -250,6 +251,7 @@ class Inquiry(QObject):
         super().__init__(parent)
         self.answer: Any = None  # to the newest question that has one; it stays while the next is asked
         self.problem = ""  # why the newest has none
+        self.can_retry = False  # whether asking again can help: not where the question itself is wrong
         self._question: Hashable = None
         self._work: Callable[[], Work[Any]] | None = None
         self._job = LatestJob(jobs, self, self._take, self._fail, asked=False)
@@ -273,7 +275,7 @@ class Inquiry(QObject):
     def again(self) -> None:
         """Asks the newest question again."""
         if self._work is not None:
-            self.problem = ""
+            self.problem, self.can_retry = "", False
             self._job.run(self._work)
             self.changed.emit()
 
@@ -300,8 +302,9 @@ class Inquiry(QObject):
         self._end(answer, "")
 
     def _fail(self, error: Exception) -> None:
-        self._end(None, _CANCELLED if isinstance(error, Cancelled) else problem_of(error).text)
+        problem = _CANCELLED if isinstance(error, Cancelled) else problem_of(error).text
+        self._end(None, problem, can_retry=not isinstance(error, ConfigError))
 
-    def _end(self, answer: object, problem: str) -> None:
-        self.answer, self.problem = answer, problem
+    def _end(self, answer: object, problem: str, *, can_retry: bool = True) -> None:
+        self.answer, self.problem, self.can_retry = answer, problem, bool(problem) and can_retry
         self.changed.emit()

@@ -198,7 +198,7 @@ class _Measurer(QObject):
 class HeldOutMeasurer(_Measurer):
     """Measures all runs with held-out text, the active one first. `RunList.changed` tells of it."""
 
-    problems = "it was cancelled. Measure Held-Out Text in the Train menu starts again.", "an error occurred."
+    problems = "it was cancelled. Measure Held-Out Text in the Tokenizer menu starts again.", "an error occurred."
 
     def __init__(self, jobs: Jobs, runs: RunList, parent: QObject | None = None) -> None:
         super().__init__(jobs, parent)
