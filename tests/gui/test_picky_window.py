@@ -48,7 +48,7 @@ def a_removed_token_is_shown_and_explained(qtbot, window, session, run):
     assert f"merge {number:,}" in pane.origin.text()
     session.view.set_playhead(run.removals.removed_by(token) - 1)
     quiet(qtbot, window)
-    assert "in the corpus" in pane.facts.text()
+    assert "in the training text" in pane.facts.text()
     session.view.set_playhead(number - 1)
     quiet(qtbot, window)
     assert pane.facts.text().endswith(f"Not made yet: merge {number:,} makes it.")

@@ -210,6 +210,9 @@ class Exploring(QObject):
         texts = tuple(each for each in sources if each.counts is None and not is_missing(each))
         others = [each for each in sources if each not in set(texts)]
         before, self.exploration, self.note, self.problem = self.exploration, None, "", ""
+        wholes = tuple(map(self._corpus.whole, texts))
+        if wholes != self._wholes.sources:  # else their hashes are known
+            self._wholes = Corpus(wholes)
         if texts:
             if before is not None and before.corpus.sources == texts:
                 self.exploration = before.at(tokenizer)
@@ -217,9 +220,6 @@ class Exploring(QObject):
                 from tokstudio.core.exploration.exploration import Exploration
 
                 self.exploration = Exploration(Corpus(texts), tokenizer, self._store)
-                wholes = tuple(map(self._corpus.whole, texts))
-                if wholes != self._wholes.sources:  # else their hashes are known
-                    self._wholes = Corpus(wholes)
             if others:
                 names = first_few([each.name for each in others], _MOST_NAMED, str)
                 self.note = f"Not shown: {names}: no documents (word counts, or text that is missing)."
