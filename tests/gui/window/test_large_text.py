@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QObject, QSize, Qt
+from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import at_the_window, at_window, trained
 from tests.gui.window.test_little_room import LISTS, PLOTS, settle, tabs
@@ -155,3 +156,31 @@ def test_the_default_layout_comes_back_where_a_stored_one_has_two_places_for_a_p
 
     assert at_the_window(monkeypatch, disarrange) == 0
     assert at_the_window(monkeypatch, reset) == 0
+
+
+@pytest.mark.parametrize("screen", [QSize(1440, 640)], indirect=True)
+@at_window("{book}")
+def test_panes_that_become_tabs_give_the_focus_to_the_window_and_choose_no_token(qtbot, screen, window):
+    begin(qtbot, window, screen)
+    window.reset_layout()
+    trained(qtbot, window)
+    settle(qtbot, window)
+    shown = tabs(window)
+    chosen, focused = [], []
+    window.session.view.token_changed.connect(lambda: chosen.append(window.session.view.chosen))
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    window.merges.filter.setFocus()
+    noting = QApplication.instance().focusChanged.connect(lambda _, now: focused.append(now))
+    set_text(qtbot, window, 18)
+    assert {f"{PLOTS} {LISTS}"} < tabs(window)
+    assert window.focusWidget() is window
+    QObject.disconnect(noting)
+    assert set(focused) == {window}
+    # What stays in sight keeps the focus.
+    set_text(qtbot, window, 13)
+    assert tabs(window) == shown
+    window.text.encode.input.setFocus()
+    set_text(qtbot, window, 18)
+    assert window.focusWidget() is window.text.encode.input
+    assert not chosen

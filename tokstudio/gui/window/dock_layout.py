@@ -75,6 +75,7 @@ class Arrangement(QObject):
         self._first: dict[str, QByteArray] = {}  # the default layouts made so far
         self._as_first: set[str] = set()  # the workspaces in it while panes wait for the first run
         self.maximised: Pane | None = None  # the pane that fills the window
+        self.moving = False  # whether the layout is changed now, so that the focus may go into no other control
         self._usual = (QByteArray(), QSize(), dict[Pane, QSize]())  # the layout without it, and sizes of `DockSizes`
         # Every pane emits a signal when it is shown or hidden, and a layout moves them all.
         self._titles = QTimer(self, singleShot=True, interval=0)
@@ -363,10 +364,13 @@ class Arrangement(QObject):
             key, lack = (self.workspace, number), low + must
             if key not in self._low and not must:
                 self._low[key] = lack  # as the user left it
-            elif lack != self._low.get(key) and self._change_column(upper, lower, share, low):
-                self._low[key] = lack
-                # It grows while panes are moved, and with the text.
-                self._fit_window(QSize(size.width(), height))
+            elif lack != self._low.get(key):
+                with self._keeping_focus():
+                    changed = self._change_column(upper, lower, share, low)
+                if changed:
+                    self._low[key] = lack
+                    # It grows while panes are moved, and with the text.
+                    self._fit_window(QSize(size.width(), height))
 
     def note_size(self) -> None:
         """Notes the size of the window before a change of the text's size, for `keep_sizes` after it."""
@@ -605,13 +609,17 @@ class Arrangement(QObject):
 
     @contextmanager
     def _keeping_focus(self) -> Iterator[None]:
-        """During a change, the focus stays in what is still in sight after it."""
+        """After a change, the focus is where it was, or in the window if that is out of sight."""
         window, focus = self._window, self._window.focusWidget()
-        yield
+        before, self.moving = self.moving, True
+        try:
+            yield
+        finally:
+            self.moving = before
         self._show_titles()
         if focus is not None and focus is not window.focusWidget():
-            # Otherwise the focus would be in an arbitrary control.
-            gone = focus in tab_bars(window) or not focus.isVisible()
+            behind = (pane.isAncestorOf(focus) and not _is_seen(pane) for pane in self._panes.values())
+            gone = focus in tab_bars(window) or not focus.isVisible() or any(behind)
             (window if gone else focus).setFocus()
 
     def _show_titles(self) -> None:
