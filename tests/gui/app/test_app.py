@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QTabBar, QTableView
 from tokenizers import Tokenizer as HuggingFaceTokenizer
@@ -339,6 +339,10 @@ def controls_have_names_and_tab_visits_every_visible_one_and_no_hidden_one(qtbot
     hidden = [pane for pane in window.panes if pane.visibleRegion().isEmpty()]
     assert hidden
     in_front = [pane for pane in window.panes if pane not in hidden]
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    focused = []
+    noting = QApplication.instance().focusChanged.connect(lambda _, now: focused.append(now))
     for key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
         window.corpus.source_list.setFocus()
         seen = []
@@ -347,6 +351,9 @@ def controls_have_names_and_tab_visits_every_visible_one_and_no_hidden_one(qtbot
             seen.append(now)
             qtbot.keyClick(now, key)
         assert all(any(pane.isAncestorOf(widget) for widget in seen) for pane in in_front), key
+    QObject.disconnect(noting)
+    assert set(focused) >= set(seen)
+    assert not any(pane.isAncestorOf(now) for pane in hidden for now in focused), "not for a moment"
     for pane in window.findChildren(QDockWidget):
         for widget in pane.findChildren(QTableView) + pane.findChildren(QAbstractButton):
             internal = widget.isHidden() or widget.objectName().startswith("qt_")

@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 from PySide6.QtCore import QEvent, QMargins, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QResizeEvent, QTextCursor, QWheelEvent
+from PySide6.QtGui import QGuiApplication, QResizeEvent, QTextCursor, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
     QApplication,
@@ -114,6 +114,26 @@ def in_tab_order(widget: QWidget) -> list[QWidget]:
             controls.append(after)
         after = after.nextInFocusChain()
     return controls
+
+
+def after_tab(window: QWidget, left_out: Callable[[QWidget], bool], *, forwards: bool) -> QWidget | None:
+    """The control of a window that has the focus after Tab, or else after Shift and Tab, without those `left_out`.
+
+    Qt finds none without giving it the focus, in which a table chooses its first row.
+    """
+    every = QGuiApplication.styleHints().tabFocusBehavior() == Qt.TabFocusBehavior.TabFocusAllControls
+    policy = Qt.FocusPolicy.TabFocus if every else Qt.FocusPolicy.StrongFocus
+    step = QWidget.nextInFocusChain if forwards else QWidget.previousInFocusChain
+    now = window.focusWidget() or window
+    # The first may be gone from the order, as while a workspace is left.
+    at, tried = step(now), {now}
+    while at is not None and at not in tried:
+        takes = at.focusPolicy() & policy == policy and at.focusProxy() is None
+        if takes and at.isEnabled() and at.isVisibleTo(window) and not left_out(at):
+            return at
+        tried.add(at)
+        at = step(at)
+    return None
 
 
 def rule() -> QFrame:

@@ -11,9 +11,10 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import TypeAlias
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QMainWindow, QStyle, QToolBar
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QStyle, QToolBar
 
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.widgets.pane import Pane
@@ -25,6 +26,8 @@ from tokstudio.gui.window.workspaces import LEARN, NARROW, TRAIN, WORKSPACES, Co
 _VERSION = 4
 _LOW_CURVES = 0.66  # the share of the curves in the height of a low window, the least that can be read
 _LOW_WINDOW = 700  # pixels of height below which the last divided column of the large layout is one place
+
+_Left: TypeAlias = tuple[QByteArray, QSize, dict[Pane, QSize]]  # a layout, with sizes of `DockSizes`
 
 
 def last_workspace(preferences: Preferences) -> str:
@@ -60,26 +63,30 @@ class Arrangement(QObject):
         self._panes: dict[str, Pane] = {}  # those that are made
         self._absent: frozenset[str] = frozenset()  # those of this workspace that `load` did without
         self._room, self._size = room, screen_size(room)
+        self._empty = window.saveState()  # the layout without panes
         self._sizes = DockSizes(window, rest)
+        self._sizes.rested.connect(lambda: self._follow_height(window.height()))
         self.workspace = LEARN  # the name of the current one
         self.came_from = ""  # the workspace before it
         self._waiting = QByteArray()  # the layout with the panes that wait for the first run; empty once there was one
         self._has_run = False
-        self._left: dict[str, tuple[QByteArray, QSize, dict[Pane, QSize]]] = {}  # others, with sizes of `DockSizes`
+        self._left: dict[str, _Left] = {}  # the others
+        self._other_sizes: dict[int, dict[str, _Left]] = {}  # those of other sizes of the screen, with the current one
         self._first: dict[str, QByteArray] = {}  # the default layouts made so far
         self._as_first: set[str] = set()  # the workspaces in it while panes wait for the first run
         self.maximised: Pane | None = None  # the pane that fills the window
+        self.moving = False  # whether the layout is changed now, so that the focus may go into no other control
         self._usual = (QByteArray(), QSize(), dict[Pane, QSize]())  # the layout without it, and sizes of `DockSizes`
         # Every pane emits a signal when it is shown or hidden, and a layout moves them all.
         self._titles = QTimer(self, singleShot=True, interval=0)
         self._titles.timeout.connect(self._show_titles)
-        # By workspace and number of a column: whether the window was low when its places were joined or divided.
-        self._low: dict[tuple[str, int], bool] = {}
+        # By workspace and number of a column: when its places were joined or divided, the window was high (0), low (1),
+        # or too low for both (2).
+        self._low: dict[tuple[str, int], int] = {}
         # For the return to two places: the shares of the panes in the height, and the front pane of the lower place.
         self._heights: dict[tuple[str, Pane], float] = {}
         self._front: dict[tuple[str, Pane], Pane] = {}
-        # Of the window: as the user left it, and as large as its text needs.
-        self._chosen_size = self._grown = self._noted = QSize()
+        self._chosen_size = self._noted = QSize()  # of the window: as the user left it; before the text's size changed
         self._restyled, self._line = False, 0  # between `note_size` and `keep_sizes`; the height of a line before
 
     def complete(self) -> None:
@@ -89,7 +96,7 @@ class Arrangement(QObject):
         self._absent = frozenset()
         self._first.clear()
         if self.workspace in self._as_first:
-            self.reset()
+            self._arrange_first()
         else:
             # Qt keeps the places of panes that are not there.
             self.restore(self.state())
@@ -102,6 +109,8 @@ class Arrangement(QObject):
         """Places a pane, too, where its workspace is entered."""
         panes = self._panes | {pane.objectName(): pane}
         self._panes = {name: panes[name] for name in self._names if name in panes}
+        # Else Qt leaves a pane that `restoreState` has placed in its place, too, when it is moved.
+        pane.setAttribute(Qt.WidgetAttribute.WA_LaidOut)
         self._sizes.add(pane)
         pane.visibilityChanged.connect(self._titles.start)
         pane.toggleViewAction().triggered.connect(partial(self._toggled, pane))
@@ -135,7 +144,7 @@ class Arrangement(QObject):
             if name is not None:
                 self._as_first.discard(name)
                 # As the user left it; panes move only when the window becomes low, or high.
-                self._set_low(None)
+                self._note_columns(divided=False)
                 self._fit_into(size)
         self._sizes.remember()
         self.changed.emit()
@@ -149,11 +158,14 @@ class Arrangement(QObject):
         self._absent = WORKSPACES[self.workspace].with_run - self._panes.keys()
         self._window.installEventFilter(self)
         if not self.restore(states[self.workspace]):
-            self.reset()
+            self._arrange_first()
 
     def store(self, preferences: Preferences) -> None:
         """Stores the workspace, and the layout of each that was entered."""
-        states = {name: state for name, (state, *_) in self._left.items()} | {self.workspace: self.state()}
+        # Where large text has changed the size, the next start looks for the layouts of the screen's own size.
+        own = self._other_sizes.get(screen_size(self._room))
+        left = own if own is not None else self._left | {self.workspace: (self.state(), QSize(), {})}
+        states = {name: state for name, (state, *_) in left.items()}
         for name, state in states.items():
             preferences.set_bytes(WORKSPACES[name].key, state)
         preferences.set("workspace", self.workspace)
@@ -167,19 +179,23 @@ class Arrangement(QObject):
         with self._keeping_focus():
             self._left[self.workspace] = (self.state(), *self._sizes.chosen)
             self.came_from, self.workspace = self.workspace, workspace
-            size = self._window.size()
-            state, at, sizes = self._left.pop(workspace, (QByteArray(), QSize(), {}))
-            if not state.isEmpty() and self._put(state) == workspace:
-                self._show_titles()
-                if self._has_run and workspace in self._as_first and WORKSPACES[workspace].with_run:
-                    # It was left while panes waited, and has their places but not their sizes.
-                    self._bring_in()
-                else:
-                    self._sizes.choose(at, sizes)
-                self._fit_into(size)
-            else:
-                self.reset()
+            self._come_back()
         self.changed.emit()
+
+    def _come_back(self) -> None:
+        """Arranges the workspace as it was left, or else as by default."""
+        size = self._window.size()
+        state, at, sizes = self._left.pop(self.workspace, (QByteArray(), QSize(), {}))
+        if not state.isEmpty() and self._put(state) == self.workspace:
+            self._show_titles()
+            if self._has_run and self.workspace in self._as_first and WORKSPACES[self.workspace].with_run:
+                # It was left while panes waited, and has their places but not their sizes.
+                self._bring_in()
+            else:
+                self._sizes.choose(at, sizes)
+            self._fit_into(size)
+        else:
+            self._arrange_first()
 
     def _fit_into(self, size: QSize) -> None:
         """Gives the window its size again, in which a layout was restored."""
@@ -195,12 +211,17 @@ class Arrangement(QObject):
             self._window.resize(size)
 
     def reset(self) -> None:
-        """Restores the default layout of the workspace."""
+        """Restores the default layout of the workspace, also for text of another size."""
+        for left in self._other_sizes.values():
+            left[self.workspace] = QByteArray(), QSize(), {}
+        self._arrange_first()
+
+    def _arrange_first(self) -> None:
         self.give_back()
         size = self._window.size()
         with self._keeping_focus():
             self._put_first()
-            self._set_low(False)
+            self._note_columns(divided=True)
             self._front = {key: pane for key, pane in self._front.items() if key[0] != self.workspace}
             self._heights = {key: share for key, share in self._heights.items() if key[0] != self.workspace}
             self._sizes.forget()
@@ -272,7 +293,7 @@ class Arrangement(QObject):
                 self._bring_in()
             else:
                 self._raise_first()
-                self._set_low(False)
+                self._note_columns(divided=True)
                 # The layout has the widths that the window had when it was made.
                 self._sizes.widen(widths)
         self._fit_into(size)
@@ -281,7 +302,7 @@ class Arrangement(QObject):
         """Gives the panes that came with the first run, and the others, their default shares."""
         self._as_first.discard(self.workspace)
         self._raise_first()
-        self._set_low(False)
+        self._note_columns(divided=True)
         self._sizes.forget()
         self.share_room()
 
@@ -311,10 +332,13 @@ class Arrangement(QObject):
         return False
 
     def _change_size(self, size: int) -> None:
-        self._size = size
+        self.give_back()
+        self._left[self.workspace] = (self.state(), *self._sizes.chosen)
+        self._other_sizes[self._size] = self._left
+        self._size, self._left = size, self._other_sizes.pop(size, {})
         self._first.clear()
-        self._left.clear()
-        self.reset()
+        with self._keeping_focus():
+            self._come_back()
         if not self._window.isMaximized():
             self._fit_window(self._window.size().boundedTo(self._room))
 
@@ -337,40 +361,49 @@ class Arrangement(QObject):
             upper, lower = ([self._panes[name] for name in place] for place in places)
             must = height < self._least_height(upper, lower) + around
             low = must or (number == divided[-1][0] and height < _LOW_WINDOW)
-            key = self.workspace, number
+            key, lack = (self.workspace, number), low + must
             if key not in self._low and not must:
-                self._low[key] = low  # as the user left it
-            elif low != self._low.get(key) and self._change_column(upper, lower, share, low):
-                self._low[key] = low
-                # It grows while panes are moved, and with the text.
-                self._fit_window(QSize(size.width(), height))
+                self._low[key] = lack  # as the user left it
+            elif lack != self._low.get(key):
+                with self._keeping_focus():
+                    changed = self._change_column(upper, lower, share, low)
+                if changed:
+                    self._low[key] = lack
+                    # It grows while panes are moved, and with the text.
+                    self._fit_window(QSize(size.width(), height))
 
     def note_size(self) -> None:
         """Notes the size of the window before a change of the text's size, for `keep_sizes` after it."""
         if not self._window.isVisible() or self._restyled:
             return
         self._restyled, self._noted, self._line = True, self._window.size(), self._window.fontMetrics().height()
-        if self._noted != self._grown:
-            self._chosen_size = self._noted
+        # Where it is as small as can be, and larger than the user left it, it has grown with what it shows.
+        least, left, now = self._window.minimumSizeHint(), self._chosen_size, self._noted
+        width = min(now.width(), left.width()) if now.width() == least.width() else now.width()
+        height = min(now.height(), left.height()) if now.height() == least.height() else now.height()
+        self._chosen_size = QSize(width, height) if left.isValid() else now
 
     def keep_sizes(self) -> None:
         """Gives window and panes the sizes that the user has chosen, as far as the text leaves room for them."""
         if not self._restyled:
             return
         self._restyled, size = False, self._window.size()
+        for stack in self._window.findChildren(QStackedWidget):
+            stack.updateGeometry()  # Qt counts the hidden pages, too, but keeps what they needed before
         if self._size != screen_size(self._room) and self._window.fontMetrics().height() < self._line:
             self._change_size(screen_size(self._room))
         # One that is smaller was made so meanwhile.
         if not self._window.isMaximized() and size == size.expandedTo(self._noted.boundedTo(self._chosen_size)):
             self._fit_into(self._chosen_size)
-            self._grown = self._window.size()
         self._sizes.apply()
 
-    def _set_low(self, low: bool | None) -> None:
-        """Notes how the columns are arranged: for a low window or a high one, or None: as the user left them."""
-        numbers = range(len(self._columns))
+    def _note_columns(self, *, divided: bool) -> None:
+        """Notes that the columns are divided, as in a high window, or else as the user left them."""
+        if self._size:
+            return  # every column has one place
+        numbers = range(len(self._columns)) if divided else ()
         self._low = {key: value for key, value in self._low.items() if key[0] != self.workspace}
-        self._low |= {(self.workspace, number): low for number in numbers} if low is not None else {}
+        self._low |= {(self.workspace, number): 0 for number in numbers}
 
     def _least_height(self, upper: list[Pane], lower: list[Pane]) -> int:
         """The height in which both places of a column have their least height."""
@@ -483,6 +516,8 @@ class Arrangement(QObject):
                 if pane.isFloating():
                     pane.setFloating(False)
                 self._window.removeDockWidget(pane)
+        # Qt keeps the places of panes that were taken out.
+        self._window.restoreState(self._empty)
         tops = [panes[places[0][0]] for _, _, places in columns]
         self._window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, tops[0])
         for left, right in itertools.pairwise(tops):
@@ -574,13 +609,17 @@ class Arrangement(QObject):
 
     @contextmanager
     def _keeping_focus(self) -> Iterator[None]:
-        """During a change, the focus stays in what is still in sight after it."""
+        """After a change, the focus is where it was, or in the window if that is out of sight."""
         window, focus = self._window, self._window.focusWidget()
-        yield
+        before, self.moving = self.moving, True
+        try:
+            yield
+        finally:
+            self.moving = before
         self._show_titles()
         if focus is not None and focus is not window.focusWidget():
-            # Otherwise the focus would be in an arbitrary control.
-            gone = focus in tab_bars(window) or not focus.isVisible()
+            behind = (pane.isAncestorOf(focus) and not _is_seen(pane) for pane in self._panes.values())
+            gone = focus in tab_bars(window) or not focus.isVisible() or any(behind)
             (window if gone else focus).setFocus()
 
     def _show_titles(self) -> None:

@@ -31,6 +31,7 @@ class DockSizes(QObject):
         self._soon.timeout.connect(self._remember)
         self._resting = QTimer(self, singleShot=True, interval=rest)
         self._resting.timeout.connect(self._share_out)
+        self.rested = self._resting.timeout  # some time after the last change, when Qt has settled the minimum sizes
         window.installEventFilter(self)
 
     def add(self, pane: Pane) -> None:
@@ -57,11 +58,11 @@ class DockSizes(QObject):
         """Gives the panes the remembered sizes, if there are any."""
         layout = self._window.layout()
         if self._chosen and layout is not None:
-            self._resting.stop()
-            # Now, so that no other sizes are painted, and again when Qt has settled the minimum sizes.
+            # Now, so that no other sizes are painted, and again while Qt settles the minimum sizes.
             layout.activate()
             self._share_out()
             QTimer.singleShot(0, self, self._share_out)
+        self._resting.start()
 
     def forget(self) -> None:
         """Forgets the sizes until others are remembered."""

@@ -44,7 +44,7 @@ from tokstudio.gui.tour.tour import Tour
 from tokstudio.gui.widgets.card import Strips
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths
 from tokstudio.gui.widgets.labels import WordAsked, word_of
-from tokstudio.gui.widgets.layouts import in_tab_order
+from tokstudio.gui.widgets.layouts import after_tab, in_tab_order
 from tokstudio.gui.widgets.menus import Menu
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
@@ -584,18 +584,16 @@ class MainWindow(QMainWindow):
         event.accept()
 
     def focusNextPrevChild(self, next: bool) -> bool:
-        """Skips panes behind a tab, which Qt counts as visible."""
-        # The first may be gone from the order, as while a workspace is left.
-        tried = {self.focusWidget()}
-        while super().focusNextPrevChild(next):
-            now = self.focusWidget()
-            if now is None or now in tried:
-                return True
-            tried.add(now)
-            behind = (pane.isAncestorOf(now) and pane.visibleRegion().isEmpty() for pane in self._made.values())
-            if not any(behind) and not self.tour.holds_back(now):
-                return True
-        return False
+        """Skips panes behind a tab, which Qt counts as visible; while panes are moved, the window takes the focus."""
+        behind = [pane for pane in self._made.values() if pane.visibleRegion().isEmpty()]
+
+        def left_out(widget: QWidget) -> bool:
+            return self.tour.holds_back(widget) or any(pane.isAncestorOf(widget) for pane in behind)
+
+        to = self if self.places.moving else after_tab(self, left_out, forwards=next)
+        if to is not None:
+            to.setFocus(Qt.FocusReason.TabFocusReason if next else Qt.FocusReason.BacktabFocusReason)
+        return to is not None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter presses the focused button; Escape closes a message or a notice, or restores the layout.
