@@ -504,17 +504,22 @@ def test_every_mark_has_its_name_and_all_stand_alike(theme, low):
     assert all(QRectF(0, 0, 300, 200).contains(box) for box in boxes)
 
 
-@pytest.mark.parametrize(("width", "named"), [(300, 3), (70, 1)])
-def test_names_of_points_at_the_left_edge_stand_in_the_plot_or_are_left_out(theme, width, named):
+@pytest.mark.parametrize("width", [300, 70])
+@pytest.mark.parametrize(("apart", "named"), [(0.1, 1), (20, 3)])
+def test_names_of_points_at_the_left_edge_stand_in_the_plot_beside_their_points_or_are_left_out(
+    theme, width, apart, named
+):
     """They were written across the numbers of the axis."""
     image = QImage(400, 200, QImage.Format.Format_RGB32)
     area = QRectF(40, 0, width, 200)
     with QPainter(image) as painter:
         labels = PlotLabels(painter, area, theme.palette, lambda left, right: [])
-        written = []
+        written, points = [], ((apart, "90 %"), (2 * apart, "95 %"), (4 * apart, "99 %"))
         labels._write = lambda box, text, colour: written.append((box, text))
-        labels.name([(QPointF(40 + x, 100), text) for x, text in ((0.1, "90 %"), (0.2, "95 %"), (0.4, "99 %"))])
-    assert [text for _, text in written] == ["90 %", "95 %", "99 %"][:named]
+        labels.name([(QPointF(40 + x, 100), text) for x, text in points])
+    assert [text for _, text in written] == ["90 %", "95 %", "99 %"][: named if width == 300 else 1]
+    places = {text: 40 + x for x, text in points}
+    assert all(abs(box.center().x() - places[text]) <= box.width() for box, text in written)
     assert all(area.adjusted(-1, 0, 1, 0).contains(box) for box, _ in written)
     assert not any(one.intersects(other) for (one, _), (other, _) in combinations(written, 2))
 

@@ -61,16 +61,16 @@ class PlotLabels:
         """Writes the muted names of points, all of them alike: below their points or, for want of room, above.
 
         Where two would overlap, the left one is written farther left, but not outside the area. Where names below their
-        points would cover a steep curve, they are written below it. A name without room in the area is left out.
+        points would cover a steep curve, they are written below it. A name without room in the area, or
+        farther beside its point than it is wide, is left out.
         """
         below, above = (self._beside(points, sign) for sign in (1, -1))
         boxes = min(below, [self._below_curves(box) for box in below], above, key=self._faults)
         room = self._area.adjusted(-1, -1, 1, 1)
-        for box, (_, text) in zip(boxes, points, strict=True):
-            if not room.contains(box):
-                continue
-            self._written.append(box)
-            self._write(box, text, self._palette.muted)
+        for box, (place, text) in zip(boxes, points, strict=True):
+            if room.contains(box) and abs(box.center().x() - place.x()) <= box.width():
+                self._written.append(box)
+                self._write(box, text, self._palette.muted)
 
     def _beside(self, points: Sequence[tuple[QPointF, str]], sign: int) -> list[QRectF]:
         """Boxes for the names of points, on one side of them."""
