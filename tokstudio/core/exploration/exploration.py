@@ -446,11 +446,11 @@ class Exploration:
             own = [number for number, source in enumerate(sources) if source.name == which]
             is_entry = any(name == which for name, _ in entries(sources))
             return own if len(own) == 1 and not is_entry else self.corpus.numbers_of(which)
-        if isinstance(which, (int, np.integer)) and not isinstance(which, bool):
-            if not 0 <= which < len(sources):
-                raise ConfigError(f"There is no source {which}: the corpus has {len(sources)}, counted from 0.")
-            return [int(which)]
-        return self.corpus.numbers_of(which)
+        if isinstance(which, bool) or not isinstance(which, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return self.corpus.numbers_of(which)
+        if not 0 <= which < len(sources):
+            raise ConfigError(f"There is no source {which}: the corpus has {len(sources)}, counted from 0.")
+        return [int(which)]
 
     def _items_work(self, are_tokens: bool) -> Work[Items]:
         """The tokens or pre-tokens of the corpus as a row; the last one that was asked for is kept."""
