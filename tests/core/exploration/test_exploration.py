@@ -13,6 +13,7 @@ from tokstudio.core.analysis import token_store
 from tokstudio.core.analysis.document_encoder import DocumentEncoder
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.readers.folders import MOST_APART
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration import exploration
 from tokstudio.core.exploration.exploration import Exploration
@@ -47,6 +48,26 @@ def test_what_it_counts_is_known_to_others(monkeypatch):
     again = Exploration(corpus, tokenizer, store)
     monkeypatch.setattr(DocumentEncoder, "ids_work", None)
     assert finish(again.tokens_work())["range"].tolist() == measured["range"].tolist()
+
+
+def test_each_text_of_a_large_folder_is_a_source_of_its_own(tmp_path):
+    texts = [f"text {number} is {'red ' * (number % 7)}or blue\n" for number in range(MOST_APART + 2)]
+    for number, text in enumerate([*texts, texts[5]]):
+        (tmp_path / f"{number:02}.txt").write_text(text)
+    corpus = Corpus.from_files([tmp_path])
+    assert len({source.group for source in corpus.sources}) == 1, "they count together where weights are set"
+    here = explore(corpus)
+    for which in (11, "11.txt", np.int64(11)):
+        assert here.search(text="red", sources=which).by_source == {"11.txt": texts[11].count("red")}
+    assert [(found.rule, found.documents) for found in here.findings(("duplicates",), sources=[66])] == [
+        ("duplicates", 1)
+    ]
+    assert not here.findings(("duplicates",), sources=[5])
+    compared = here.keyness("11.txt", against=[0, 8], of="words")
+    at = list(compared["text"]).index(" red")
+    assert (compared["a"][at], compared["b"][at]) == (4, 1)
+    with pytest.raises(ConfigError, match="no source 67: the corpus has 67"):
+        here.search(text="red", sources=67)
 
 
 def test_one_thing_is_searched_for_in_chosen_sources():

@@ -504,6 +504,23 @@ def test_every_mark_has_its_name_and_all_stand_alike(theme, low):
     assert all(QRectF(0, 0, 300, 200).contains(box) for box in boxes)
 
 
+@pytest.mark.parametrize(("drop", "named"), [(20, ["90 %", "99 %"]), (120, ["99 %"])])
+def test_a_name_that_a_steep_curve_moves_far_below_its_point_is_left_out(theme, drop, named):
+    """It stood beside the curve of another run."""
+    image = QImage(400, 300, QImage.Format.Format_RGB32)
+    with QPainter(image) as painter:
+        curve = [(0, 80, 40, 60 + drop), (80, 400, 40, 40)]
+
+        def between(left, right):
+            return [(top, low) for start, end, top, low in curve if start < right and end > left]
+
+        labels = PlotLabels(painter, QRectF(0, 0, 400, 300), theme.palette, between)
+        written = []
+        labels._write = lambda box, text, colour: written.append(text)
+        labels.name([(QPointF(60, 50), "90 %"), (QPointF(300, 40), "99 %")])
+    assert written == named
+
+
 @pytest.mark.parametrize("width", [300, 70])
 @pytest.mark.parametrize(("apart", "named"), [(0.1, 1), (20, 3)])
 def test_names_of_points_at_the_left_edge_stand_in_the_plot_beside_their_points_or_are_left_out(

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from tokstudio.core.base.progress import Progress
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets import file_dialogs as file_manager
-from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Decimal, Percent
+from tokstudio.gui.widgets.controls import Choice, ChoiceBox, Decimal, Number, Percent
 from tokstudio.gui.widgets.figures import ReadOnlyTable
 from tokstudio.gui.widgets.file_dialogs import show_in_file_manager
 from tokstudio.gui.widgets.labels import guarded_painter
@@ -104,6 +104,15 @@ def test_a_comma_and_a_point_stand_before_decimals_in_every_language(qtbot):
             qtbot.keyClick(box, Qt.Key.Key_Return)
             assert box.value() == value, typed
             assert box.cleanText() == f"{value:g}", typed
+
+
+@pytest.mark.parametrize(("suffix", "value"), [(" choices", 100), (" bytes", 16), ("", 32_768)])
+def test_a_number_is_shown_whole_with_its_unit(qtbot, suffix, value):
+    box = Number(Theme("light"), suffix=suffix)
+    qtbot.addWidget(box)
+    box.setValue(value)
+    around = 36  # pixels of the frame, the arrows and the margins of the style sheet
+    assert box.fontMetrics().horizontalAdvance(box.text()) + around <= box.width()
 
 
 def test_a_click_on_the_arrow_of_a_percentage_adds_one_percent(qtbot):

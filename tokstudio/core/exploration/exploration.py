@@ -22,7 +22,7 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.rules import RULES, check_rules, repeated_bytes_work
 from tokstudio.core.corpus.sampling import hold_out_work
-from tokstudio.core.corpus.source import Source, by_entry
+from tokstudio.core.corpus.source import Source, by_entry, entries
 from tokstudio.core.exploration.corpus_tokens import MOST_KEPT, CorpusTokens, UsesByDocument
 from tokstudio.core.exploration.dispersion import Dispersion, dispersion_work
 from tokstudio.core.exploration.documents import Columns, DocumentTable, columns_work, joined
@@ -201,8 +201,8 @@ class Exploration:
 
         Args:
             rules: The names of rules; what `owners` finds comes with them where there is a tokenizer.
-            sources: The name or index of a source, or several, to list only what is found there. Rules still look at
-                all: a document that equals one of an earlier source is a duplicate.
+            sources: The name of a source, or its index in `corpus.sources`, or several, to list only what is found
+                there. Rules still look at all: a document that equals one of an earlier source is a duplicate.
 
         Raises:
             ConfigError: There is no such rule or source.
@@ -247,7 +247,7 @@ class Exploration:
             case: Whether case matters for text and expressions; else it is folded as Unicode says.
             whole_words: Whether only hits of text and expressions count beside which no word goes on: neither side is
                 between two letters, marks, numbers or underscores.
-            sources: The name or index of the source to search, or several; None for all.
+            sources: The name of the source to search, or its index in `corpus.sources`, or several; None for all.
 
         Raises:
             ConfigError: Nothing or several things are given, one cannot be searched for, there is no such source, or a
@@ -364,7 +364,7 @@ class Exploration:
         """What is typical of one side, and of the other, by how often each token or word occurs there.
 
         Args:
-            source: The first side: the name or index of a source, several of these, or another corpus, such as an
+            source: The first side: a source as for `findings`, several of these, or another corpus, such as an
                 opened text.
             against: The second side; None for all other sources, or the whole corpus if the first is another one.
             of: "tokens" or "words", which are the pre-tokens of `words`.
@@ -437,7 +437,20 @@ class Exploration:
 
     def _numbers_of(self, side: str | int | Sequence[str | int]) -> list[int]:
         names = [side] if isinstance(side, (str, int, np.integer)) else several_of("sources", side)
-        return sorted({number for name in names for number in self.corpus.numbers_of(cast("str | int", name))})
+        return sorted({number for name in names for number in self._numbers_named(cast("str | int", name))})
+
+    def _numbers_named(self, which: str | int) -> list[int]:
+        """The indices in `corpus.sources` of what is named; the texts of a large folder are sources of their own."""
+        sources = self.corpus.sources
+        if isinstance(which, str):
+            own = [number for number, source in enumerate(sources) if source.name == which]
+            is_entry = any(name == which for name, _ in entries(sources))
+            return own if len(own) == 1 and not is_entry else self.corpus.numbers_of(which)
+        if isinstance(which, bool) or not isinstance(which, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return self.corpus.numbers_of(which)
+        if not 0 <= which < len(sources):
+            raise ConfigError(f"There is no source {which}: the corpus has {len(sources)}, counted from 0.")
+        return [int(which)]
 
     def _items_work(self, are_tokens: bool) -> Work[Items]:
         """The tokens or pre-tokens of the corpus as a row; the last one that was asked for is kept."""

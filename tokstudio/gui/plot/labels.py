@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _PADDING = 6.0
 _BESIDE = 4.0  # pixels between a point and its name
+_MOST_LINES = 3  # from a point to its name
 
 
 class PlotLabels:
@@ -62,13 +63,14 @@ class PlotLabels:
 
         Where two would overlap, the left one is written farther left, but not outside the area. Where names below their
         points would cover a steep curve, they are written below it. A name without room in the area, or
-        farther beside its point than it is wide, is left out.
+        farther from its point than it is wide, or than three lines, is left out.
         """
         below, above = (self._beside(points, sign) for sign in (1, -1))
         boxes = min(below, [self._below_curves(box) for box in below], above, key=self._faults)
         room = self._area.adjusted(-1, -1, 1, 1)
         for box, (place, text) in zip(boxes, points, strict=True):
-            if room.contains(box) and abs(box.center().x() - place.x()) <= box.width():
+            away = box.center() - place
+            if room.contains(box) and abs(away.x()) <= box.width() and abs(away.y()) <= _MOST_LINES * box.height():
                 self._written.append(box)
                 self._write(box, text, self._palette.muted)
 

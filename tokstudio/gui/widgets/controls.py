@@ -34,6 +34,7 @@ from tokstudio.gui.widgets.layouts import scrolls_body
 
 LARGEST = 2_000_000_000  # a spin box holds 32 bits
 _FIELD = 98  # pixels
+_AROUND = 40  # pixels around the text of a field with buttons
 DECIMALS = 3
 _SIGNS = str.maketrans(",٫", "..")  # the signs before decimals, in any of the system's languages
 
@@ -169,6 +170,9 @@ class Number(WheelWithFocus, QSpinBox):
 
     def _apply_style(self) -> None:
         _apply_style(self, self.lineEdit(), self._theme, self._width)
+        if self.suffix():
+            with_suffix = self.fontMetrics().horizontalAdvance(f"100{self.suffix()}") + _AROUND
+            self.setFixedWidth(max(self._theme.scaled(self._width), with_suffix))
 
 
 class Decimal(WheelWithFocus, QDoubleSpinBox):

@@ -19,6 +19,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.base.wording import size_text
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.open_sources import read_source
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import statistics_work
@@ -105,6 +106,36 @@ def test_sources_are_listed_with_their_sizes(qtbot, pane, session, tmp_path):
     tip = model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole)
     assert str(tmp_path / "a.txt") in tip
     assert "UTF-8 · 1,115,394 bytes" in tip
+
+
+def test_the_chosen_source_limits_explore_also_where_it_was_marked_before(qtbot, pane, session):
+    line = "a line that is in both of the two texts\n"
+    for number, name in enumerate(("first", "second")):
+        session.corpus.add_text(f"{line}text {number}\n", name)
+    settled(qtbot, session)
+    rows, limits = pane.source_list, session.exploring
+    assert rows.selected_rows() == [1]
+    assert limits.limits is None, "nobody has chosen it"
+    at = rows.visualRect(rows.model().index(1, NAME)).center()
+    qtbot.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert limits.limit_names == ("second",)
+    limits.limit(())
+    qtbot.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert limits.limit_names == ("second",)
+    # With Ctrl, keys move the keyboard alone; the figures and the text below stay those of the source that is chosen.
+    qtbot.keyClick(rows, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
+    assert rows.currentIndex().row() == 0
+    assert rows.selected_rows() == [1]
+    assert (pane.whose.text(), pane.caption.text().split(" · ")[0]) == ("Of second", "second")
+    session.corpus.leave_out(LeavingOut((("repeated-lines", 20.0),)))
+    settled(qtbot, session)
+    size = f"1 line, {len(line)} B"
+    assert pane.whose.text() == f"Of second · left out: {size}"
+    rows.select_rows([0])
+    assert pane.whose.text() == "Of first · left out: nothing"
+    assert pane.left_out.text() == f"Left out: {size}"
+    rows.select_rows([0, 1])
+    assert pane.whose.text() == "Of all 2 sources"
 
 
 def test_the_statistics_are_those_of_the_core(qtbot, pane, session):

@@ -194,6 +194,8 @@ def test_a_chosen_source_has_findings_of_its_own_and_only_these_go(qtbot, explor
     qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
     explored.settle()
     assert session.cleaning.problem == ""
+    told = "is not compared: no run before it was trained on these texts with these weights."
+    assert page.sum.text() == f"{session.runs.active.name} {told}"
     assert session.corpus.left_out == LeavingOut(documents=tuple((1, 0, number) for number in range(12)))
     first, second = session.corpus.remaining
     assert first.data.tobytes() == forum.data.tobytes(), "another source stays as it is"
@@ -213,11 +215,14 @@ def test_owners_are_left_out_by_name_and_a_document_by_its_menu(qtbot, explored)
     kept = session.exploring.sources[0]
     first = kept.data[: kept.ends[0]].tobytes()
     assert first == documents()[0].encode()
+    assert "without" in session.cleaning.after.name
+    assert " went, " in page.sum.text()
     session.exploring.leave_out(0, 1)
     explored.settle()
     assert session.corpus.left_out.documents == tuple(sorted({*named, (0, 0, 1)}))
     assert session.history.undo_text == "Leave Out 1 Document"
-    assert "without" in session.cleaning.after.name
+    assert session.cleaning.outcome is session.cleaning.after is None, "it was of another text"
+    assert page.sum.text() == "Tick what a tokenizer should not learn from."
 
 
 def test_a_rule_that_leaves_nothing_says_so_and_changes_nothing(qtbot, explored):

@@ -14,7 +14,7 @@ from tokstudio import Tokenizer, __version__
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.base.wording import whole_text
 from tokstudio.gui.panes.sizes.pane import SizesPane
-from tokstudio.gui.panes.sizes.table import COLUMNS, MERGES, NOTE, RATIO, SAVED, SAVED_SHARE, VOCABULARY
+from tokstudio.gui.panes.sizes.table import COLUMNS, MERGES, NOTE, PARAMETERS, RATIO, SAVED, SAVED_SHARE, VOCABULARY
 
 
 @pytest.fixture
@@ -107,6 +107,13 @@ def test_the_smallest_size_with_most_of_the_compression_is_named_chosen_and_copi
     assert {"Size (tokens)", "Bytes/token", "Embedding parameters"} <= set(shown)
     assert pane.table.horizontalHeader().length() <= pane.table.viewport().width()
     assert len(shown) < len(COLUMNS)
+    # Where even these do not fit, titles are shortened and no number is.
+    pane.resize(340, 300)
+    header, metrics = pane.table.horizontalHeader(), pane.table.fontMetrics()
+    assert header.length() <= pane.table.viewport().width()
+    for number in (VOCABULARY, RATIO, PARAMETERS):
+        assert header.sectionSize(number) >= metrics.horizontalAdvance(COLUMNS[number].widest) + 12
+    assert header.sectionSize(PARAMETERS) < metrics.horizontalAdvance(COLUMNS[PARAMETERS].title)
     pane.resize(900, 420)
     assert not any(pane.table.isColumnHidden(number) for number in range(len(COLUMNS)))
     click(qtbot, pane.table, noted(pane, "95\u00a0%"))

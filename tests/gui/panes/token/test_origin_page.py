@@ -64,6 +64,13 @@ def test_figures_of_a_token_are_those_of_a_recount(qtbot, session, page):
     made = sum(text.count(" zorb") for text in ODD)
     assert row_texts(page.rows, 0) == ["The whole text", str(made), str(total), "100.0\xa0%"]
     assert page.table.currentIndex().row() == 3, "the document with most uses"
+    table, seen = page.table, set()
+    for width in (600, 200, *range(230, 600, 10)):
+        table.resize(width, 300)
+        shown = [at for at in range(page.rows.columnCount()) if not table.isColumnHidden(at)]
+        seen.add(len(shown))
+        assert all(table.columnWidth(at) >= table.horizontalHeader().sectionSizeHint(at) for at in shown if at != PLACE)
+    assert seen == {2, 3, 4}
     # At an earlier playhead it is in more places, or not there.
     session.view.set_playhead(0)
     settle(qtbot, page)

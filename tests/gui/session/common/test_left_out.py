@@ -195,6 +195,17 @@ def test_word_counts_have_nothing_to_leave_out(qtbot, two, tmp_path):
     assert not two.corpus.left_out
 
 
+def test_a_text_that_is_added_is_said_to_lose_what_rules_leave_out(qtbot, two):
+    told = []
+    two.jobs.noticed.connect(lambda notice: told.append(notice.text))
+    for what, too in ((LeavingOut(), ""), (REPEATED, "; what is left out by rules is left out of it, too")):
+        leave_out(qtbot, two, what)
+        two.corpus.add_text(JUNK, "third")
+        idle(qtbot, two)
+        assert told.pop() == f"third was added beside {len(two.corpus.sources) - 1} sources{too}."
+    assert two.corpus.left_out_texts()[-1] == f"1 line, {len(JUNK)} B"
+
+
 def test_until_it_is_left_out_no_training_can_start(qtbot, two):
     two.corpus.leave_out(REPEATED)
     assert two.corpus.is_leaving_out

@@ -276,11 +276,10 @@ class CorpusPane(Pane):
         self._show_left_out()
 
     def _show_left_out(self) -> None:
-        """Says what is left out of the source that is chosen; of several or none, of all."""
-        corpus, rows = self._corpus, self.source_list.selected_rows()
-        whole = len(rows) != 1 or len(corpus.sources) == 1 or rows[0] >= len(corpus.sources)
-        amount = corpus.left_out_text if whole else corpus.left_out_texts()[rows[0]]
-        self.left_out.setText("Leaving text out…" if corpus.is_leaving_out else f"Left out: {amount or 'nothing'}")
+        """Says what is left out of all sources."""
+        corpus = self._corpus
+        amount = f"Left out: {corpus.left_out_text or 'nothing'}"
+        self.left_out.setText("Leaving text out…" if corpus.is_leaving_out else amount)
         self.put_back.setVisible(not corpus.is_leaving_out)
         self._left_out.setVisible(corpus.is_leaving_out or corpus.reduced is not None)
 
@@ -308,7 +307,8 @@ class CorpusPane(Pane):
         self.whose.setVisible(several_sources)
         if several_sources and len(rows) == 1 and rows[0] < len(sources):
             source = sources[rows[0]]
-            self.whose.say(f"Of {source.name}")
+            left_out = f"left out: {self._corpus.left_out_texts()[rows[0]] or 'nothing'}"
+            self.whose.say(f"Of {source.name}", [left_out] if self._corpus.reduced is not None else [])
             known, corpus = self._of_sources.get(source), Corpus((source,))
             self.statistics.show_corpus(corpus, known)
             if known is None and self.isVisible():
@@ -350,12 +350,17 @@ class CorpusPane(Pane):
         rows = self.source_list.selected_rows()
         self.remove_button.setEnabled(bool(rows))
         self._show_statistics()
-        self._show_left_out()
+        self._show_preview()
         if self.source_list.hasFocus() and not self._refilling:
-            self._exploring.limit([self._corpus.remaining[row] for row in rows])
+            self._limit()
+
+    def _limit(self) -> None:
+        self._exploring.limit([self._corpus.remaining[row] for row in self.source_list.selected_rows()])
 
     def _current(self) -> Source | None:
-        row = self.source_list.currentIndex().row()
+        """The source that is selected alone, as its figures are shown, else that with the keyboard."""
+        rows = self.source_list.selected_rows()
+        row = rows[0] if len(rows) == 1 else self.source_list.currentIndex().row()
         return self._corpus.remaining[row] if 0 <= row < len(self._corpus.remaining) else None
 
     def remove_selected(self) -> None:
@@ -370,6 +375,9 @@ class CorpusPane(Pane):
     def _clicked(self, index: QModelIndex) -> None:
         if index.column() == views.RELOAD and self.source_list.sources_model.is_changed(index.row()):
             self._reload([index.row()])
+        else:
+            # Also where the row was selected already, and nobody had chosen it.
+            self._limit()
 
     def _reload(self, rows: list[int]) -> None:
         for number in rows:

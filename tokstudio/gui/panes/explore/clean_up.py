@@ -258,6 +258,7 @@ _CHIPS = 50  # that are added at once
 _LABEL = 16  # bytes of a token
 _EXAMPLES = 3
 _TICK_ROWS = "Tick what a tokenizer should not learn from."
+_NOT_COMPARED = "{} is not compared: no run before it was trained on these texts with these weights."
 _NOTHING = "Nothing was found: no {}."
 _LIMITED = "Rules compare with all sources; only what is found here is listed, and left out."
 _NO_TOKENIZER = "Train a tokenizer to see which tokens live from it."
@@ -427,7 +428,9 @@ class CleanUpPage(ExplorePage):
         outcome = None if self.rows.chosen else self._cleaning.outcome
         self.show_them.setVisible(outcome is not None)
         if not self.rows.chosen:
-            self.sum.setText(_TICK_ROWS if outcome is None else outcome_text(outcome))
+            after = None if self._cleaning.stage or self._cleaning.problem else self._cleaning.after
+            other = _TICK_ROWS if after is None else _NOT_COMPARED.format(after.name)
+            self.sum.setText(other if outcome is None else outcome_text(outcome))
         elif total is not None and not self._adding.busy:
             share = percent_text(total.bytes / max(self._size, 1), 2)
             self.sum.setText(f"{amount_text(total.documents, total.lines)}, {size_text(total.bytes)} ({share})")

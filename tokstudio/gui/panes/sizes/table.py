@@ -155,6 +155,7 @@ COLUMNS: tuple[_Column, ...] = (
 # --- The tables: that of sizes hides columns that do not fit ----------------------------------------------------------
 
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_BESIDE_TEXT = 22  # pixels of a column
 
 
 class ChoosingTable(ReadOnlyTable):
@@ -169,6 +170,7 @@ class ChoosingTable(ReadOnlyTable):
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setMinimumSectionSize(24)
+        header.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.clicked.connect(self._clicked)
         theme.follow(self._apply_style)
 
@@ -196,18 +198,19 @@ class SizesTable(Fitting, ChoosingTable):
     """One row per size."""
 
     def fit(self) -> None:
-        """Hides columns until the rest fits; the tip of a row has all of them."""
-        header = self.horizontalHeader()
-        for number in range(len(COLUMNS)):
-            self.setColumnHidden(number, False)
-        for number in sorted(range(len(COLUMNS)), key=lambda number: -COLUMNS[number].yields):
-            if header.length() > self.viewport().width() and COLUMNS[number].yields:
-                self.setColumnHidden(number, True)
+        """Hides columns until the rest fits, or else shortens titles; the tip of a row has all of them."""
+        header, advance = self.horizontalHeader(), self.fontMetrics().horizontalAdvance
+        for whole in (True, False):
+            for number, each in enumerate(COLUMNS):
+                width = max(advance(each.widest), advance(each.title) if whole else 0) + _BESIDE_TEXT
+                header.resizeSection(number, width)
+                self.setColumnHidden(number, False)
+            for number in sorted(range(len(COLUMNS)), key=lambda number: -COLUMNS[number].yields):
+                if header.length() > self.viewport().width() and COLUMNS[number].yields:
+                    self.setColumnHidden(number, True)
+            if header.length() <= self.viewport().width():
+                break
 
     def _apply_style(self) -> None:
         super()._apply_style()
-        metrics = self.fontMetrics()
-        for number, each in enumerate(COLUMNS):
-            width = max(metrics.horizontalAdvance(text) for text in (each.widest, each.title)) + 22
-            self.horizontalHeader().resizeSection(number, width)
         self.fit()

@@ -174,6 +174,8 @@ class OriginTable(Fitting, ReadOnlyTable):
     def fit(self) -> None:
         """Hides columns where the names would have too little room."""
         room = self.viewport().width()
+        for at in _FIGURES:  # a hidden title has no width
+            self.setColumnHidden(at, False)
         widths = {at: max(self.sizeHintForColumn(at), self.horizontalHeader().sectionSizeHint(at)) for at in _FIGURES}
         for at in _YIELDING:
             if room - sum(widths.values()) < self._theme.scaled(_LEAST_NAME):

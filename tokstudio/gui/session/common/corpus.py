@@ -367,7 +367,8 @@ class CorpusState(QObject):
             self._jobs.notify(f"{what} replaced {whom}.", "Keep Both", keep_both, holds, asks=True)
         else:
             was = "was" if len(added) == 1 else "were"
-            self._jobs.notify(f"{what} {was} added beside {whom}.", "Replace", replace_earlier, holds, asks=True)
+            too = "; what is left out by rules is left out of it, too" if self.left_out.rules else ""
+            self._jobs.notify(f"{what} {was} added beside {whom}{too}.", "Replace", replace_earlier, holds, asks=True)
 
     def _take_reread(self, changed: ChangedSources | Unread) -> None:
         if isinstance(changed, Unread):

@@ -70,6 +70,7 @@ class Cleaning(QObject):
         corpus.left_out_changed.connect(self._go_on)
         training.state_changed.connect(self._go_on)
         runs.changed.connect(self._forget_deleted)
+        corpus.sources_changed.connect(self._forget_other_text)
         self.changed.connect(self._come_first)
 
     @property
@@ -204,6 +205,13 @@ class Cleaning(QObject):
     def _end(self, problem: str) -> None:
         self.stage, self.problem = "", problem
         self.changed.emit()
+
+    def _forget_other_text(self) -> None:
+        """The figures are of the text that remained."""
+        trained = self.after.corpus if self.after is not None else None
+        if not self.stage and trained is not None and trained.sources != self._corpus.remaining:
+            self.before = self.after = self.outcome = None
+            self._end("")
 
     def _forget_deleted(self) -> None:
         """A deleted run is released at once."""
