@@ -318,10 +318,10 @@ class Commands(QObject):
             self._copying = False
 
     def why_merge(self) -> None:
-        """Shows why the merge of the chosen token was made, or without one, the merge at the playhead."""
-        session, run = self._session, self._session.runs.active
-        if run is not None and session.view.chosen is None and session.view.playhead > 0:
-            session.view.look_at(run.id_of_merge(session.view.playhead))
+        """Shows why the merge of the chosen token was made; the one at the playhead if that was moved since."""
+        view, run = self._session.view, self._session.runs.active
+        if run is not None and (view.chosen is None or view.moved_since) and view.playhead > 0:
+            view.look_at(run.id_of_merge(view.playhead))
         self._window.show_why()
 
     def set_theme(self, mode: Mode) -> None:

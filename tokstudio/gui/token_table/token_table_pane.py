@@ -60,6 +60,8 @@ class TablePane(Fitting, Pane):
         self.filter.textChanged.connect(self._set_filter)
         self.filter.left.connect(self._go_to_table)
         self.table.rowChosen.connect(self._choose)
+        # Also the row that is current already: the playhead may have been moved since that was chosen.
+        self.table.pressed.connect(lambda index: self._choose(index.row()))
         self.table.copied.connect(self._say_copied)
         session.view.token_changed.connect(self._token_changed)
         self._to_reveal = False  # whether to scroll to the target when the pane becomes visible
@@ -76,6 +78,7 @@ class TablePane(Fitting, Pane):
 
     def offer(self, *actions: QAction) -> None:
         """Adds actions to the context menu of the rows; the row below the pointer is selected first."""
+        self.table.customContextMenuRequested.connect(self._choose_current)
         offer_actions(self.table, list(actions))
 
     def fit(self) -> None:
@@ -181,6 +184,10 @@ class TablePane(Fitting, Pane):
 
     def _choose(self, row: int) -> None:
         self._session.view.look_at(self.model.token_at(row))
+
+    def _choose_current(self) -> None:
+        if self.table.current_row >= 0:
+            self._choose(self.table.current_row)
 
     def _token_changed(self) -> None:
         if self.seen and not self._session.view.hover:
