@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths, path_of
+from tokstudio.gui.widgets.pane import Dialog
 
 
 @pytest.fixture
@@ -75,6 +76,33 @@ def test_cancel_is_on_the_left_of_what_does_it(choosers, meanwhile, question, ar
     meanwhile(look)
     assert not getattr(choosers, question)(*arguments)
     assert seen == buttons
+
+
+@pytest.mark.parametrize("end", [QDialog.reject, QDialog.accept])
+@pytest.mark.parametrize(
+    ("question", "arguments"),
+    [
+        ("save_file", ("Save", Path("map.npz"), "NumPy (*.npz)")),
+        ("confirm", ("Delete Run", "It is gone then.", "Delete")),
+        ("text", ("Rename", "Name", "cats")),
+    ],
+)
+def test_a_dialog_that_blocks_nothing_has_the_focus_again(
+    qtbot, choosers, meanwhile, monkeypatch, tmp_path, question, arguments, end
+):
+    monkeypatch.chdir(tmp_path)
+    tool = Dialog("Make an Exercise", choosers._window, modal=False)
+    qtbot.addWidget(tool)
+    write = QPushButton("Write…", tool)
+    tool.show()
+    write.setFocus()
+    tool.activateWindow()
+    qtbot.waitUntil(write.hasFocus)
+    meanwhile(end)
+    getattr(choosers, question)(*arguments)
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is write)
+    qtbot.keyClick(write, Qt.Key.Key_Escape)
+    assert not tool.isVisible()
 
 
 def file_name(dialog: QDialog) -> QLineEdit:

@@ -15,21 +15,33 @@ from urllib.parse import unquote_to_bytes
 
 from PySide6.QtCore import QMimeData, QProcess, QSize, Qt, QUrl, SignalInstance
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QFileDialog, QHeaderView, QInputDialog, QMessageBox, QTreeView, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QFileDialog,
+    QHeaderView,
+    QInputDialog,
+    QMessageBox,
+    QTreeView,
+    QWidget,
+)
 
 _SIZE = QSize(720, 480)  # of a file dialog that Qt draws
 _AROUND = QSize(16, 48)  # the part of the screen that the title bar and borders need
 
 
 class Choosers:
-    """Shows dialogs above an open dialog, or else `parent`; a cancelled one gives None, an empty list or False."""
+    """Shows dialogs above the active window, or else `parent`, which then has the focus again.
+
+    A cancelled one gives None, an empty list or False.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._window = parent
 
     @property
     def _parent(self) -> QWidget | None:
-        return QApplication.activeModalWidget() or self._window
+        return QApplication.activeModalWidget() or QApplication.activeWindow() or self._window
 
     def open_files(self, title: str, folder: Path, filters: str = "") -> list[Path]:
         """Asks for existing files."""
@@ -48,8 +60,13 @@ class Choosers:
 
     def text(self, title: str, label: str, value: str) -> str | None:
         """Asks for one line of text."""
-        entered, accepted = QInputDialog.getText(self._parent, title, label, text=value)
-        return entered if accepted else None
+        dialog = QInputDialog(self._parent)
+        dialog.setWindowTitle(title)
+        dialog.setLabelText(label)
+        dialog.setTextValue(value)
+        accepted = _run(dialog)
+        dialog.deleteLater()
+        return dialog.textValue() if accepted else None
 
     def show_file(self, path: Path) -> bool:
         """Selects a file, or opens a folder, in the file manager; returns whether that worked."""
@@ -64,7 +81,7 @@ class Choosers:
         stay = box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(save)
         box.setEscapeButton(stay)
-        box.exec()
+        _run(box)
         return "save" if box.clickedButton() is save else "discard" if box.clickedButton() is discard else None
 
     def confirm(self, title: str, text: str, verb: str, over: SignalInstance | None = None) -> bool:
@@ -81,7 +98,7 @@ class Choosers:
         box.setEscapeButton(no)
         if over is not None:
             over.connect(box.reject)
-        box.exec()
+        _run(box)
         if over is not None:
             over.disconnect(box.reject)
         return box.clickedButton() is yes
@@ -102,9 +119,18 @@ class Choosers:
         if (files := dialog.findChild(QTreeView, "treeView")) is not None:
             files.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
             files.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        chosen = dialog.selectedUrls() if dialog.exec() else []
+        chosen = dialog.selectedUrls() if _run(dialog) else []
         dialog.deleteLater()
         return [path_of(url) for url in chosen]
+
+
+def _run(dialog: QDialog) -> bool:
+    """Shows a dialog, then activates the window above which it stood; returns whether it was accepted."""
+    above, accepted = dialog.parentWidget(), dialog.exec()
+    # Some window managers would activate the main window, or none.
+    if above is not None and above.isVisible():
+        above.activateWindow()
+    return bool(accepted)
 
 
 def path_of(url: QUrl) -> Path:
