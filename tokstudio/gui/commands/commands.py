@@ -46,6 +46,7 @@ from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _BEGINNING = 24  # characters of the text in its name
 _NAMED = 4  # sources in a message
+_REPLACED = 3  # sources in a question
 
 
 class MeasureCommands(QObject):
@@ -261,8 +262,9 @@ class Commands(QObject):
         An empty Text pane gets an example sentence. The title names all this for Undo. Returns whether it was done.
         """
         session = self._session
-        names = ", ".join(list(dict.fromkeys(sample_title(one) or one.name for one in session.corpus.sources))[:3])
-        question = f"The corpus ({names}) will be replaced by the sample."
+        replaced = dict.fromkeys(sample_title(one) or one for one in session.corpus.sources)
+        names = [one if isinstance(one, str) else one.name for one in replaced]
+        question = f"The corpus ({first_few(names, _REPLACED, str)}) will be replaced by the sample."
         own = not all(map(sample_title, session.corpus.sources))
         if own and not self._choosers.confirm(title, question, "Replace Corpus"):
             return False
