@@ -390,3 +390,32 @@ def test_only_curves_that_a_stop_speaks_of_are_drawn_and_closing_asks_only_for_r
     press(window, Qt.Key.Key_Escape)
     own = session.runs.active
     assert window.projects._question(True) == f"Mine and {own.name} have not been saved or exported."
+
+
+@at_window()
+def test_the_last_stop_says_what_stands_in_the_way_of_an_own_text(qtbot, monkeypatch, window):
+    card, training = window.tour.card, window.session.training
+    begin(qtbot, window)
+    window.actions_by_id["train"].trigger()
+    qtbot.waitUntil(lambda: window.tour.at == 1)
+    while window.tour.at < LAST:
+        card.next_button.click()
+    # The first training is still played.
+    told(qtbot, window, "A training is in progress. The tour goes on when it has ended.")
+    assert not card.task.text()
+    assert [button.text() for button in card.help_buttons if not button.isHidden()] == ["Jump to the End"]
+    card.help_button.click()
+    told(qtbot, window, "Train on a text of your own")
+    assert training.current is None
+    assert [button.text() for button in card.help_buttons] == ["Open a Text…", "Paste a Text"]
+    QApplication.clipboard().clear()
+    card.help_buttons[1].click()
+    qtbot.waitUntil(lambda: card.caption.text() == "The clipboard has no text.")
+    assert window.status.currentMessage() == "The clipboard has no text."
+    QApplication.clipboard().setText("the cat sat on the mat and the rat sat on the cat. " * 60)
+    said, say = [], card.say
+    monkeypatch.setattr(card, "say", lambda *texts: (said.append(texts[2]), say(*texts)))
+    card.help_buttons[1].click()
+    told(qtbot, window, "so the vocabulary size is")
+    assert "The training on your text is in progress." in said
+    assert not card.caption.text()
