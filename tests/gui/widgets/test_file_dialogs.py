@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QLineEdit,
     QMainWindow,
+    QMessageBox,
     QPushButton,
     QTreeView,
 )
@@ -58,24 +59,40 @@ def meanwhile():
         raise failures[0]
 
 
+def buttons_of(dialog: QDialog) -> list[str]:
+    """The buttons of a dialog, from left to right."""
+    placed = sorted(dialog.findChildren(QPushButton), key=lambda button: button.mapTo(dialog, QPoint()).x())
+    return [button.text().replace("&", "") for button in placed if button.isVisible()]
+
+
 @pytest.mark.parametrize(
     ("question", "arguments", "buttons"),
     [
         ("confirm", ("Delete Run", "It is gone then.", "Delete"), ["Cancel", "Delete"]),
-        ("save_or_not", ("Quit", "The work is not saved."), ["Don't Save", "Cancel", "Save"]),
         ("text", ("Rename", "Name", "cats"), ["Cancel", "OK"]),
     ],
 )
 def test_cancel_is_on_the_left_of_what_does_it(choosers, meanwhile, question, arguments, buttons):
     seen: list[str] = []
-
-    def look(dialog: QDialog) -> None:
-        placed = sorted(dialog.findChildren(QPushButton), key=lambda button: button.mapTo(dialog, QPoint()).x())
-        seen.extend(button.text().replace("&", "") for button in placed if button.isVisible())
-
-    meanwhile(look)
+    meanwhile(lambda dialog: seen.extend(buttons_of(dialog)))
     assert not getattr(choosers, question)(*arguments)
     assert seen == buttons
+
+
+def test_the_question_before_leaving_says_what_holds_now(choosers, meanwhile):
+    texts = iter(("Training is in progress.", "Run 1 has not been saved."))
+    timer = QTimer()
+
+    def look(dialog: QDialog) -> None:
+        assert isinstance(dialog, QMessageBox)
+        assert buttons_of(dialog) == ["Don't Save", "Cancel", "Save"]
+        assert dialog.text() == "Training is in progress."
+        timer.timeout.emit()
+        assert dialog.text() == "Run 1 has not been saved."
+
+    meanwhile(look)
+    assert choosers.save_or_not("Quit", lambda: next(texts), timer.timeout) is None
+    timer.timeout.emit()  # nothing is asked any more
 
 
 @pytest.mark.parametrize("end", [QDialog.reject, QDialog.accept])

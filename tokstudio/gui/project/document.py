@@ -27,6 +27,7 @@ from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _FILTER = f"TokStudio projects (*{SUFFIX})"
 _NAMED = 3  # runs
+_ENDED = "The training has ended."
 
 Stamp = tuple[int, int]  # time of modification and size of a file
 
@@ -235,11 +236,11 @@ class ProjectDocument(QObject):
         If the user wants to save first, it returns False and calls `then` after saving. When closing, a preference can
         turn off the question about runs that are not saved.
         """
-        question = self._question(not closing or self._preferences.of(ASK_BEFORE_CLOSING))
-        if question is not None:
+        of_runs, changed = not closing or self._preferences.of(ASK_BEFORE_CLOSING), self._session.training.state_changed
+        if self._question(of_runs) is not None:
             self._asking = True
             try:
-                answer = self._choosers.save_or_not(title, question)
+                answer = self._choosers.save_or_not(title, lambda: self._question(of_runs) or _ENDED, changed)
             finally:
                 self._asking = False
             if answer == "save":

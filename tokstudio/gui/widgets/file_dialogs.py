@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote_to_bytes
 
-from PySide6.QtCore import QMimeData, QProcess, QSize, Qt, QUrl, SignalInstance
+from PySide6.QtCore import QMimeData, QObject, QProcess, QSize, Qt, QUrl, SignalInstance
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QApplication,
@@ -72,16 +73,20 @@ class Choosers:
         """Selects a file, or opens a folder, in the file manager; returns whether that worked."""
         return show_in_file_manager(path)
 
-    def save_or_not(self, title: str, text: str) -> Literal["save", "discard"] | None:
-        """Asks whether to save unsaved work; None if the user cancels."""
-        box = QMessageBox(QMessageBox.Icon.NoIcon, title, text, parent=self._parent)
+    def save_or_not(
+        self, title: str, question: Callable[[], str], changed: SignalInstance
+    ) -> Literal["save", "discard"] | None:
+        """Asks whether to save unsaved work, anew when `changed` is emitted; None if the user cancels."""
+        box = QMessageBox(QMessageBox.Icon.NoIcon, title, question(), parent=self._parent)
         box.setTextFormat(Qt.TextFormat.PlainText)
         save = box.addButton(QMessageBox.StandardButton.Save)
         discard = box.addButton("Don't Save", QMessageBox.ButtonRole.DestructiveRole)
         stay = box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(save)
         box.setEscapeButton(stay)
+        follow = changed.connect(lambda: box.setText(question()))
         _run(box)
+        QObject.disconnect(follow)
         return "save" if box.clickedButton() is save else "discard" if box.clickedButton() is discard else None
 
     def confirm(self, title: str, text: str, verb: str, over: SignalInstance | None = None) -> bool:
