@@ -461,6 +461,23 @@ def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(qtbot, behin
 
 
 @pytest.mark.parametrize(
+    ("gone", "said"),
+    [(0, ""), (1, " 1 file of the corpus is missing."), (2, " 2 files of the corpus are missing.")],
+)
+def test_it_is_told_how_many_files_of_an_opened_project_are_missing(behind, book, project, gone, said):
+    other = book.with_name("other.txt")
+    other.write_text("other text", encoding="utf-8")
+    behind.read(book, other)
+    behind.save(project)
+    for path in (book, other)[:gone]:
+        path.unlink()
+    told = []
+    behind.projects.done.connect(told.append)
+    behind.open(project)
+    assert told == [f"Opened {project.name}.{said}"]
+
+
+@pytest.mark.parametrize(
     ("of_runs", "said"), [(True, "Run 1 has not been saved or exported."), (False, "The training has ended.")]
 )
 def test_the_question_before_closing_follows_the_end_of_the_training(qtbot, behind, book, of_runs, said):
