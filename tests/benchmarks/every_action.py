@@ -61,7 +61,7 @@ class _Answers(Choosers):
     def show_file(self, path: Path) -> bool:
         return True
 
-    def save_or_not(self, title: str, text: str):
+    def save_or_not(self, title: str, question: object, changed: object):
         return "discard"
 
 

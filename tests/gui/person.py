@@ -67,8 +67,8 @@ class Answers:
         self.shown.append(path)
         return self.can_show
 
-    def save_or_not(self, title: str, text: str) -> str | None:
-        self.asked.append(text)
+    def save_or_not(self, title: str, question: Callable[[], str], changed: SignalInstance) -> str | None:
+        self.asked.append(question())
         return "save" if self.save else "discard" if self.yes else None
 
     def confirm(self, title: str, text: str, verb: str, over: SignalInstance | None = None) -> bool:

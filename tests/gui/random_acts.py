@@ -71,7 +71,7 @@ class RandomAnswers:
         """Does nothing."""
         return True
 
-    def save_or_not(self, title: str, text: str) -> str | None:
+    def save_or_not(self, title: str, question: Callable[[], str], changed: object) -> str | None:
         """Never leaves the window."""
         return None
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
-from typing import get_args
 
 import pytest
 
@@ -23,8 +22,9 @@ from tokstudio.core.exploration.findings import LIVES, OWNED, OWNERS
 from tokstudio.core.guide import pages as pages_module
 from tokstudio.core.guide.glossary import plain_text, read_words, slug, to_html
 from tokstudio.core.guide.pages import Page, one_file, read_pages, search
-from tokstudio.core.model.algorithms import TieBreak
+from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.teaching.your_turn import ROUNDS, TEXTS, YourTurn, count_pairs
+from tokstudio.core.training.forecast import fitting_merges
 
 PAGES = read_pages()
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -201,7 +201,10 @@ def test_the_pattern_changes_the_first_merge():
 
 
 def test_the_tie_rules_part_at_merge_30(tokenizer):
-    runs = {rule: trained(tie_break=rule).run for rule in get_args(TieBreak) if rule != "smallest-bytes"}
+    runs = {rule: trained(tie_break=rule).run for rule in TIE_BREAKS}
+    assert len(runs) == 5
+    assert "knows five rules" in WORDS["ties"]
+    assert "with any of the five" in WORDS["ties"]
     parts = {rule: (run.merges != tokenizer.run.merges).any(axis=1) for rule, run in runs.items()}
     assert int(parts["lowest-id"].argmax()) + 1 == 30
     assert "part at merge 30" in WORDS["ties"]
@@ -210,6 +213,16 @@ def test_the_tie_rules_part_at_merge_30(tokenizer):
     ends = [int(run.tokens_after[-1]) for run in runs.values()]
     assert (min(ends), max(ends)) == (9867, 9899)
     assert "between 9,867 and 9,899" in WORDS["ties"]
+
+
+def test_how_many_merges_a_text_supports_is_the_same_everywhere():
+    said = [
+        (int(number.replace(",", "")), int(size) * {"kB": 1_000, "MB": 10**6}[unit])
+        for text in (WORDS["size"], read_words()["vocabulary-size"].meaning)
+        for number, size, unit in re.findall(r"([\d,]+)(?: merges)? for (\d+) (kB|MB)", text)
+    ]
+    assert len(said) == 6
+    assert said == [(fitting_merges(size), size) for _, size in said]
 
 
 def test_the_two_sentences(tokenizer):

@@ -23,6 +23,7 @@ from tokstudio.gui.dialogs.export.dialog import ExportDialog
 from tokstudio.gui.project.snapshot import adopt, project_work, reopen_work, snapshot
 from tokstudio.gui.session.common.view_state import Chat
 from tokstudio.gui.session.measuring.compared import file_set, parallel_set
+from tokstudio.gui.session.preferences import ASK_BEFORE_CLOSING
 from tokstudio.gui.state.training_settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -439,8 +440,8 @@ def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(qtbot, behin
     behind.read(book)
     jobs = behind.session.jobs
 
-    def ask(title, question):
-        asked.append(question)
+    def ask(title, question, changed):
+        asked.append(question())
         # As in a dialog, what else there is to do is done meanwhile; what asks is the end of a job itself.
         if len(asked) == 1:
             qtbot.waitUntil(lambda: len(jobs.running) == 1)
@@ -457,6 +458,44 @@ def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(qtbot, behin
     behind.wait()
     assert behind.projects.path == (None if answer is None else project)
     assert asked == ["Run 1 has not been saved or exported."]
+
+
+@pytest.mark.parametrize(
+    ("gone", "said"),
+    [(0, ""), (1, " 1 file of the corpus is missing."), (2, " 2 files of the corpus are missing.")],
+)
+def test_it_is_told_how_many_files_of_an_opened_project_are_missing(behind, book, project, gone, said):
+    other = book.with_name("other.txt")
+    other.write_text("other text", encoding="utf-8")
+    behind.read(book, other)
+    behind.save(project)
+    for path in (book, other)[:gone]:
+        path.unlink()
+    told = []
+    behind.projects.done.connect(told.append)
+    behind.open(project)
+    assert told == [f"Opened {project.name}.{said}"]
+
+
+@pytest.mark.parametrize(
+    ("of_runs", "said"), [(True, "Run 1 has not been saved or exported."), (False, "The training has ended.")]
+)
+def test_the_question_before_closing_follows_the_end_of_the_training(qtbot, behind, book, of_runs, said):
+    asked = []
+
+    def ask(title, question, changed):
+        changed.connect(lambda: asked.append(question()))
+        asked.append(question())
+        behind.session.training.resume()
+        behind.wait()
+
+    behind.read(book)
+    behind.step(4)
+    behind.projects._preferences.set(ASK_BEFORE_CLOSING.key, of_runs)
+    behind.answers.save_or_not = ask
+    assert not behind.projects.may_leave("Quit", lambda: None, closing=True)
+    in_progress = "Training is in progress and will stop. Save keeps its merges so far, Don't Save loses them."
+    assert (asked[0], asked[-1]) == (in_progress, said)
 
 
 def test_unsaved_work_is_saved_on_closing_which_can_be_cancelled_and_its_text_is_found_from_everywhere(

@@ -12,11 +12,13 @@ from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import at_the_window, at_window, quiet
 from tests.gui.tour.steps import CONTROL, LAST, SHIFT, begin, lit, press, tab_to, told
+from tokstudio.core.base.resources import sample_text
+from tokstudio.core.guide.pages import read_pages
 from tokstudio.gui.dialogs.export.dialog import ExportDialog
 from tokstudio.gui.panes.compression.curves import has_other_corpus
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.training.training import Settings
-from tokstudio.gui.tour.stops import JAPANESE, PRE_TOKENS, SETTINGS, STOPS
+from tokstudio.gui.tour.stops import ENGLISH, JAPANESE, PRE_TOKENS, SETTINGS, STOPS
 
 pytestmark = pytest.mark.usefixtures("unstyled")
 
@@ -113,6 +115,7 @@ def test_the_whole_tour_by_keyboard_alone(qtbot, window):
     press(window, Qt.Key.Key_Space)
     told(qtbot, window, "3.1 kB of text support about 220 merges, so the vocabulary size is 476")
     assert card.text.text().count("no pair was left to join") == 1
+    assert "more often" not in card.text.text()
     own = session.runs.active
     assert own.config == replace(PRE_TOKENS, vocabulary_size=476).config()
     assert not any(b" " in own.tokenizer.bytes_of(token)[1:] for token in range(256, len(own.tokenizer)))
@@ -172,6 +175,13 @@ def test_escape_or_a_button_leaves_at_every_stop_and_the_tour_continues_there(qt
     begin(qtbot, window)
     press(window, Qt.Key.Key_Escape)
     assert not window.tour.running
+    # There was no corpus and no text before, so that those of the tour stay.
+    assert [source.name for source in window.session.corpus.sources] == ["How tokenizers work"]
+    assert window.session.view.text == ENGLISH
+    words = next(page.words for page in read_pages() if page.name == "window")
+    assert "as they were before; without a corpus or text before, those of the tour stay." in words
+    assert "stop 7 shows Japanese" in STOPS[1].text
+    assert STOPS[7 - 1].title == "Japanese"
 
 
 def test_after_a_new_start_it_continues_once_the_tokenizer_is_trained_again(qtbot, monkeypatch):
@@ -390,3 +400,36 @@ def test_only_curves_that_a_stop_speaks_of_are_drawn_and_closing_asks_only_for_r
     press(window, Qt.Key.Key_Escape)
     own = session.runs.active
     assert window.projects._question(True) == f"Mine and {own.name} have not been saved or exported."
+
+
+@at_window()
+def test_the_last_stop_says_what_stands_in_the_way_of_an_own_text(qtbot, monkeypatch, window):
+    card, training = window.tour.card, window.session.training
+    begin(qtbot, window)
+    window.actions_by_id["train"].trigger()
+    qtbot.waitUntil(lambda: window.tour.at == 1)
+    while window.tour.at < LAST:
+        card.next_button.click()
+    # The first training is still played.
+    told(qtbot, window, "A training is in progress. The tour goes on when it has ended.")
+    assert not card.task.text()
+    assert [button.text() for button in card.help_buttons if not button.isHidden()] == ["Jump to the End"]
+    card.help_button.click()
+    told(qtbot, window, "Train on a text of your own")
+    assert training.current is None
+    assert [button.text() for button in card.help_buttons] == ["Open a Text…", "Paste a Text"]
+    QApplication.clipboard().clear()
+    card.help_buttons[1].click()
+    qtbot.waitUntil(lambda: card.caption.text() == "The clipboard has no text.")
+    assert window.status.currentMessage() == "The clipboard has no text."
+    QApplication.clipboard().setText(sample_text("article")[:1000])
+    said, say = [], card.say
+    monkeypatch.setattr(card, "say", lambda *texts: (said.append(texts[2]), say(*texts)))
+    card.help_buttons[1].click()
+    told(qtbot, window, "so the vocabulary size is")
+    assert "The training on your text is in progress." in said
+    assert not card.caption.text()
+    run = window.session.runs.active
+    last = int(run.log.count[-1])
+    assert (len(run), last) == (120, 2)
+    assert "120 merges were made. The last one joined a pair that occurred 2 times; no pair that is" in card.text.text()

@@ -17,11 +17,13 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QLineEdit,
     QMainWindow,
+    QMessageBox,
     QPushButton,
     QTreeView,
 )
 
 from tokstudio.gui.widgets.file_dialogs import Choosers, dropped_paths, path_of
+from tokstudio.gui.widgets.pane import Dialog
 
 
 @pytest.fixture
@@ -57,24 +59,67 @@ def meanwhile():
         raise failures[0]
 
 
+def buttons_of(dialog: QDialog) -> list[str]:
+    """The buttons of a dialog, from left to right."""
+    placed = sorted(dialog.findChildren(QPushButton), key=lambda button: button.mapTo(dialog, QPoint()).x())
+    return [button.text().replace("&", "") for button in placed if button.isVisible()]
+
+
 @pytest.mark.parametrize(
     ("question", "arguments", "buttons"),
     [
         ("confirm", ("Delete Run", "It is gone then.", "Delete"), ["Cancel", "Delete"]),
-        ("save_or_not", ("Quit", "The work is not saved."), ["Don't Save", "Cancel", "Save"]),
         ("text", ("Rename", "Name", "cats"), ["Cancel", "OK"]),
     ],
 )
 def test_cancel_is_on_the_left_of_what_does_it(choosers, meanwhile, question, arguments, buttons):
     seen: list[str] = []
-
-    def look(dialog: QDialog) -> None:
-        placed = sorted(dialog.findChildren(QPushButton), key=lambda button: button.mapTo(dialog, QPoint()).x())
-        seen.extend(button.text().replace("&", "") for button in placed if button.isVisible())
-
-    meanwhile(look)
+    meanwhile(lambda dialog: seen.extend(buttons_of(dialog)))
     assert not getattr(choosers, question)(*arguments)
     assert seen == buttons
+
+
+def test_the_question_before_leaving_says_what_holds_now(choosers, meanwhile):
+    texts = iter(("Training is in progress.", "Run 1 has not been saved."))
+    timer = QTimer()
+
+    def look(dialog: QDialog) -> None:
+        assert isinstance(dialog, QMessageBox)
+        assert buttons_of(dialog) == ["Don't Save", "Cancel", "Save"]
+        assert dialog.text() == "Training is in progress."
+        timer.timeout.emit()
+        assert dialog.text() == "Run 1 has not been saved."
+
+    meanwhile(look)
+    assert choosers.save_or_not("Quit", lambda: next(texts), timer.timeout) is None
+    timer.timeout.emit()  # nothing is asked any more
+
+
+@pytest.mark.parametrize("end", [QDialog.reject, QDialog.accept])
+@pytest.mark.parametrize(
+    ("question", "arguments"),
+    [
+        ("save_file", ("Save", Path("map.npz"), "NumPy (*.npz)")),
+        ("confirm", ("Delete Run", "It is gone then.", "Delete")),
+        ("text", ("Rename", "Name", "cats")),
+    ],
+)
+def test_a_dialog_that_blocks_nothing_has_the_focus_again(
+    qtbot, choosers, meanwhile, monkeypatch, tmp_path, question, arguments, end
+):
+    monkeypatch.chdir(tmp_path)
+    tool = Dialog("Make an Exercise", choosers._window, modal=False)
+    qtbot.addWidget(tool)
+    write = QPushButton("Write…", tool)
+    tool.show()
+    write.setFocus()
+    tool.activateWindow()
+    qtbot.waitUntil(write.hasFocus)
+    meanwhile(end)
+    getattr(choosers, question)(*arguments)
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is write)
+    qtbot.keyClick(write, Qt.Key.Key_Escape)
+    assert not tool.isVisible()
 
 
 def file_name(dialog: QDialog) -> QLineEdit:

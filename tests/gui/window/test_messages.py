@@ -23,6 +23,20 @@ TRAINING = Problem("The corpus is too large for the memory.", of_training=True)
 FILE = Problem("merges.json: the file cannot be written.", CorpusError("merges.json"))
 
 
+@at_window()
+def test_the_question_before_a_corpus_is_replaced_says_how_many_sources_it_has(window, answers):
+    answers.yes = False
+    corpus = window.session.corpus
+    asked = {2: "one.txt, one.txt", 3: "one.txt, one.txt, poem.txt", 308: "one.txt, one.txt, poem.txt and 305 more"}
+    for sources, names in asked.items():
+        corpus.set_sources(())
+        for number in range(sources):
+            corpus.add_text("some text", "one.txt" if number < 2 else "poem.txt")
+        window.actions_by_id["sample_train_article"].trigger()
+        assert answers.asked[-1] == f"The corpus ({names}) will be replaced by the sample."
+        assert len(corpus.sources) == sources
+
+
 @pytest.fixture
 def bar(qtbot, theme, show):
     host = QMainWindow()

@@ -46,6 +46,7 @@ from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _BEGINNING = 24  # characters of the text in its name
 _NAMED = 4  # sources in a message
+_REPLACED = 3  # sources in a question
 
 
 class MeasureCommands(QObject):
@@ -261,8 +262,9 @@ class Commands(QObject):
         An empty Text pane gets an example sentence. The title names all this for Undo. Returns whether it was done.
         """
         session = self._session
-        names = ", ".join(list(dict.fromkeys(sample_title(one) or one.name for one in session.corpus.sources))[:3])
-        question = f"The corpus ({names}) will be replaced by the sample."
+        replaced = dict.fromkeys(sample_title(one) or one for one in session.corpus.sources)
+        names = [one if isinstance(one, str) else one.name for one in replaced]
+        question = f"The corpus ({first_few(names, _REPLACED, str)}) will be replaced by the sample."
         own = not all(map(sample_title, session.corpus.sources))
         if own and not self._choosers.confirm(title, question, "Replace Corpus"):
             return False
@@ -318,10 +320,10 @@ class Commands(QObject):
             self._copying = False
 
     def why_merge(self) -> None:
-        """Shows why the merge of the chosen token was made, or without one, the merge at the playhead."""
-        session, run = self._session, self._session.runs.active
-        if run is not None and session.view.chosen is None and session.view.playhead > 0:
-            session.view.look_at(run.id_of_merge(session.view.playhead))
+        """Shows why the merge of the chosen token was made; the one at the playhead if that was moved since."""
+        view, run = self._session.view, self._session.runs.active
+        if run is not None and (view.chosen is None or view.moved_since) and view.playhead > 0:
+            view.look_at(run.id_of_merge(view.playhead))
         self._window.show_why()
 
     def set_theme(self, mode: Mode) -> None:

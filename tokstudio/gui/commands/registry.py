@@ -335,7 +335,7 @@ def list_actions(
             window.dialogs.show_make_exercise),
         # Questions about merges, and what is shown
         Action("why_merge", "&Why This Merge?",
-            "Show the candidate pairs for the current token's merge, and the rule that decided.",
+            "Show the candidate pairs for the merge of the chosen token or at the playhead, and the rule that decided.",
             commands.why_merge, keys=("Ctrl+Shift+Y",), icon="help", obstacle=availability.no_trained_run),
         Action("why_not_one_token", "Why Not &One Token?",
             "Show which merge is missing, or came too late, to make one token of the selected tokens or of a word.",

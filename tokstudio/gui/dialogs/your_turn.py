@@ -23,7 +23,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.wording import several
+from tokstudio.core.base.wording import safe_name, several
 from tokstudio.core.teaching.your_turn import ROUNDS, TEXTS, LearnerChoice, Pair, YourTurn
 from tokstudio.gui.session.common.jobs import LatestJob, write_work
 from tokstudio.gui.session.preferences import Preferences
@@ -259,7 +259,8 @@ class YourTurnDialog(Dialog):
     # ---- the score as a file
 
     def _save(self) -> None:
-        path = self._choosers.save_file("Save Score", self._preferences.folder / "score.json", "JSON (*.json)")
+        name = f"{safe_name(f'score {self.name.text().strip()}', 'score')}.json"
+        path = self._choosers.save_file("Save Score", self._preferences.folder / name, "JSON (*.json)")
         if path is not None:
             path = path if path.suffix else path.with_suffix(".json")
             self._preferences.folder = path.parent

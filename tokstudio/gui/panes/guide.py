@@ -190,6 +190,7 @@ class Browser(QTextBrowser):
 GLOSSARY = "glossary"
 _OPENED = "token"  # the page at first; the article before it is long
 _MOST_DIGITS = 18  # of a number in a link; Python refuses thousands
+_FOUND = "Found pages"
 _NOT_READ = "# The guide could not be read\n\n"
 _BESIDE = 16  # pixels left and right of the list of pages
 _TEXT = 1000  # the stretch of the text, so that the room beside it has only what is left
@@ -217,6 +218,7 @@ class GuidePane(Fitting, Pane):
         self.choice = named(QComboBox(), "Pages of the guide")
         self.choice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.choice.setMaxVisibleItems(20)
+        self.choice.setPlaceholderText(_FOUND)
         for page in self._pages.values():
             self.choice.addItem(page.title, page.name)
         self.search = SearchEdit(theme, "find", "Search", "Search the guide", "Search all pages of the guide")
@@ -373,6 +375,10 @@ class GuidePane(Fitting, Pane):
         pages = search(list(self._pages.values()), query)
         lines = [f"### [{one.page.title}](page:{one.page.name}#{one.title})\n\n{_escaped(one.around)}" for one in pages]
         said = f"{several(len(pages), 'page')} with this" if pages else "No page has this. Try another word."
+        # No page is chosen, so that every page can be, also the one before the search.
+        self.choice.setCurrentIndex(-1)
+        with QSignalBlocker(self.contents):
+            self.contents.setCurrentRow(-1)
         self.browser.show_text("\n\n".join([f"# {said}", *lines]))
 
     def _button(self, drawing: str, tip: str, act: Callable[[], object], theme: Theme) -> QToolButton:

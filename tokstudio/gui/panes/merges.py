@@ -456,16 +456,21 @@ class MergesPane(TablePane):
             self._merges.set_playhead(self._session.view.playhead)
             self.choose_page()
 
+    def current_row(self) -> int:
+        view = self._session.view
+        at_playhead = view.chosen is None or view.moved_since
+        return self._merges.row_of_number(view.playhead) if at_playhead else super().current_row()
+
     def _playhead_changed(self) -> None:
         session = self._session
-        if not self.seen or session.runs.active is not self._merges.run:
-            return
-        self._merges.set_playhead(session.view.playhead)
         # At the end of a growing run, the playhead moves by itself: then the rows stay still.
-        if session.training.state == "idle" or session.view.playhead < self.total():
-            row = self._merges.row_of_number(session.view.playhead)
-            if row >= 0:
-                self.table.reveal(row)
+        follows = session.training.state == "idle" or session.view.playhead < self.total()
+        if not self.seen:
+            self._to_follow |= follows
+        elif session.runs.active is self._merges.run:
+            self._merges.set_playhead(session.view.playhead)
+            if follows:
+                self.table.reveal(self._merges.row_of_number(session.view.playhead))
 
     def _go_to(self, row: int) -> None:
         self._session.view.set_playhead(self._merges.number_at(row))

@@ -16,17 +16,20 @@ from PySide6.QtCore import QObject, Signal
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import several
 from tokstudio.core.project import SUFFIX, ProjectRun, open_work, save_work
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.project.snapshot import OpenedProject, Snapshot, adopt, project_work, reopen_work, snapshot
 from tokstudio.gui.session.common.source_jobs import KeptSources
 from tokstudio.gui.session.preferences import ASK_BEFORE_CLOSING, Preferences
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problems import is_missing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _FILTER = f"TokStudio projects (*{SUFFIX})"
 _NAMED = 3  # runs
+_ENDED = "The training has ended."
 
 Stamp = tuple[int, int]  # time of modification and size of a file
 
@@ -205,7 +208,9 @@ class ProjectDocument(QObject):
         for run in self._session.runs.all:
             run.note(saved=len(run))
         self._session.runs.tell()
-        self._tell("Opened", path, "" if alone else " Other files are not opened with a project.")
+        gone = len({source.path for source in reopened.sources if is_missing(source)})
+        missing = f" {several(gone, 'file of the corpus is', 'files of the corpus are')} missing." if gone else ""
+        self._tell("Opened", path, missing + ("" if alone else " Other files are not opened with a project."))
 
     def _tell(self, verb: str, path: Path, more: str = "") -> None:
         """After saving or opening: the file has everything."""
@@ -235,11 +240,11 @@ class ProjectDocument(QObject):
         If the user wants to save first, it returns False and calls `then` after saving. When closing, a preference can
         turn off the question about runs that are not saved.
         """
-        question = self._question(not closing or self._preferences.of(ASK_BEFORE_CLOSING))
-        if question is not None:
+        of_runs, changed = not closing or self._preferences.of(ASK_BEFORE_CLOSING), self._session.training.state_changed
+        if self._question(of_runs) is not None:
             self._asking = True
             try:
-                answer = self._choosers.save_or_not(title, question)
+                answer = self._choosers.save_or_not(title, lambda: self._question(of_runs) or _ENDED, changed)
             finally:
                 self._asking = False
             if answer == "save":

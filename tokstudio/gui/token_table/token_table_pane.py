@@ -60,9 +60,12 @@ class TablePane(Fitting, Pane):
         self.filter.textChanged.connect(self._set_filter)
         self.filter.left.connect(self._go_to_table)
         self.table.rowChosen.connect(self._choose)
+        # Also the row that is current already: the playhead may have been moved since that was chosen.
+        self.table.pressed.connect(lambda index: self._choose(index.row()))
         self.table.copied.connect(self._say_copied)
         session.view.token_changed.connect(self._token_changed)
-        self._to_reveal = False  # whether to scroll to the target when the pane becomes visible
+        # Whether to scroll to what is current, or to the target, when the pane becomes visible.
+        self._to_follow = self._to_reveal = False
         self._awaited = False  # or when its rows are ready
         session.view.target_changed.connect(self._follow_found)
         session.runs.changed.connect(self._runs_changed)
@@ -76,6 +79,7 @@ class TablePane(Fitting, Pane):
 
     def offer(self, *actions: QAction) -> None:
         """Adds actions to the context menu of the rows; the row below the pointer is selected first."""
+        self.table.customContextMenuRequested.connect(self._choose_current)
         offer_actions(self.table, list(actions))
 
     def fit(self) -> None:
@@ -100,6 +104,10 @@ class TablePane(Fitting, Pane):
         self.filter.selectAll()
 
     # ---- for the panes
+
+    def current_row(self) -> int:
+        """The row to see after a change while the pane was hidden: that of the chosen token; -1 for none."""
+        return self.model.row_of_token(self._session.view.chosen)
 
     def filtered(self) -> bool:
         """Whether some rows are hidden."""
@@ -155,6 +163,9 @@ class TablePane(Fitting, Pane):
 
     def _see(self, seen: bool) -> None:
         super()._see(seen)
+        if seen and self._to_follow:
+            self._to_follow = False
+            self.table.reveal(self.current_row())
         if seen and self._to_reveal:
             self._reveal_found()
 
@@ -182,9 +193,15 @@ class TablePane(Fitting, Pane):
     def _choose(self, row: int) -> None:
         self._session.view.look_at(self.model.token_at(row))
 
+    def _choose_current(self) -> None:
+        if self.table.current_row >= 0:
+            self._choose(self.table.current_row)
+
     def _token_changed(self) -> None:
         if self.seen and not self._session.view.hover:
             self._show_token(scroll=True)
+        elif not self._session.view.hover:
+            self._to_follow = True
 
     def _follow_found(self) -> None:
         self._to_reveal = self._session.view.target is not None
@@ -201,8 +218,7 @@ class TablePane(Fitting, Pane):
         # Rows come back, or into their order, step by step.
         self._awaited = target is not None and self.busy()
         self.table.show_row(row)
-        if row >= 0:
-            self.table.reveal(row)
+        self.table.reveal(row)
 
     def _show_token(self, scroll: bool) -> None:
         self.table.show_row(self.model.row_of_token(self._session.view.chosen), scroll=scroll)

@@ -369,7 +369,9 @@ class FollowTable(RowTable):
             self.reveal(row)
 
     def reveal(self, row: int) -> None:
-        """Scrolls to a row, to the middle if it was not visible."""
+        """Scrolls to a row, to the middle if it was not visible; -1 changes nothing."""
+        if row < 0:
+            return
         height = self.verticalHeader().defaultSectionSize()
         top = self.rowViewportPosition(row)
         if top < 0 or top + height > self.viewport().height():

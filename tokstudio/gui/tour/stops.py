@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.resources import DEMO_SENTENCES, SAMPLES
-from tokstudio.core.base.wording import several, size_text
+from tokstudio.core.base.wording import several, several_whole, size_text
 from tokstudio.core.model.run import NOTHING_LEFT
 from tokstudio.core.training.forecast import fitting_merges, fitting_sizes
 from tokstudio.gui.panes.text.pane import TextPane
@@ -254,11 +254,14 @@ def _sizes(scene: Scene) -> str:
 def _own_trained(scene: Scene) -> str:
     run = scene.run
     size = run.corpus.bytes if run.corpus is not None else 0
-    why = "; then no pair was left to join" if run.ended == NOTHING_LEFT else ""
+    then = "; then no pair was left to join"
+    if run.ended != NOTHING_LEFT and len(run):
+        times = several_whole(int(run.log.count[-1]), run.weight_scale, "time")
+        then = f". The last one joined a pair that occurred {times}; no pair that is left occurs more often"
     return (
         f"By the rule of thumb, {size_text(size)} of text support about {fitting_merges(size):,} merges, so the "
-        f"vocabulary size is {256 + fitting_merges(size):,}: the 256 bytes and these. Further merges would join pairs "
-        f"that hardly ever occur. {several(len(run), 'merge was', 'merges were')} made{why}. This is your tokenizer: "
+        f"vocabulary size is {256 + fitting_merges(size):,}: the 256 bytes and these. "
+        f"{several(len(run), 'merge was', 'merges were')} made{then}. This is your tokenizer: "
         "Export in the tool bar writes its files, and the Guide has more to read."
     )
 
@@ -282,9 +285,9 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "Merges",
-        "At first, every letter and every space is a token (in English; stop 7 has more). A merge joins two tokens "
-        "into one: each time, the two that stand side by side most often. The dot · is a space. The line in italics "
-        "is the merge at the top of the table.",
+        "At first, every letter and every space is a token (in English; stop 7 shows Japanese). A merge joins two "
+        "tokens into one: each time, the two that stand side by side most often. The dot · is a space. The line in "
+        "italics is the merge at the top of the table.",
         "Watch some merges. Then press Jump to the End, or {hurry}.",
         "merges",
         lambda scene: scene.run.ended is not None and len(scene.run) > 0,

@@ -22,6 +22,7 @@ from tokstudio.core.training.forecast import fitting_merges
 from tokstudio.gui.commands.commands import Commands
 from tokstudio.gui.session.common.corpus import sample_title
 from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme
@@ -38,6 +39,7 @@ from tokstudio.gui.tour.stops import (
     Stage,
     has_article,
     is_of_tour,
+    is_own,
     is_ready,
     run_of_tour,
     to_the_end,
@@ -88,6 +90,7 @@ class Tour(QObject):
         self._caption = ""  # what the status bar tells of a training
         self._drawn: StudioRun | None = None  # the run for which the curves of others were hidden
         self._awaits_own = False  # whether the next text of the person's own is trained on
+        self._problem = ""  # why that text was not taken
         self._helps: tuple[Callable[[], object], ...] = ()  # what the buttons of the card do
         self._keys = [QShortcut(QKeySequence(key), window, enabled=False) for key in (Qt.Key.Key_Escape, *_ENTER)]
         for key, act in zip(self._keys, (self.leave, self.card.go_on, self.card.go_on), strict=True):
@@ -95,6 +98,7 @@ class Tour(QObject):
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self._follow)
         stage.caption_changed.connect(self._take_caption)
+        stage.session.corpus.problem.connect(self._take_problem)
         self.card.next.connect(self._go_on)
         self.card.back.connect(self._go_back)
         self.card.left.connect(self.leave)
@@ -274,7 +278,7 @@ class Tour(QObject):
             self._sentence = session.view.text or ENGLISH
         elif self._serves(session.runs.active):
             session.view.set_text(self._sentence)
-        self._done = self._awaits_own = False
+        self._done, self._awaits_own, self._problem = False, False, ""
         self._draw_only()
         self._scene = Scene(self._stage, session.view.playhead, session.view.text, session.runs.active)
         self._open()
@@ -332,7 +336,7 @@ class Tour(QObject):
             session.training.start_with(again.config(), first.corpus, STOPS[self.at].remark)
 
     def _ask_own(self, action: str) -> None:
-        self._awaits_own = True
+        self._awaits_own, self._problem = True, ""
         self._stage.actions[action].trigger()
 
     def _train_own(self) -> None:
@@ -390,7 +394,7 @@ class Tour(QObject):
             native = QKeySequence.SequenceFormat.NativeText
             shortcuts = {name: action.shortcut().toString(native) for name, action in self._stage.actions.items()}
             keys = defaultdict(str, shortcuts)
-            self.card.say(number, stop.title, stop.text, stop.task.format_map(keys), self._caption)
+            self.card.say(number, stop.title, stop.text, stop.task.format_map(keys), self._problem or self._caption)
             self._offer(*self._tasks(), is_main=stop.again is not None or stop.own)
         done = self._done and obstacle is None
         self.card.set_steps(first=self.at == 0, last=self.at + 1 == len(STOPS), done=done)
@@ -401,7 +405,7 @@ class Tour(QObject):
         stop, training = STOPS[self.at], self._stage.session.training
         if stop.own:
             asked = partial(self._ask_own, "open_corpus"), partial(self._ask_own, "paste_corpus")
-            return () if training.busy else (("Open a Text…", asked[0]), ("Paste a Text", asked[1]))
+            return ("Open a Text…", asked[0]), ("Paste a Text", asked[1])
         if stop.again is not None:
             return () if training.busy else ((stop.verb, self._train_again),)
         return (("Jump to the End", training.hurry),) if training.played else ()
@@ -415,6 +419,11 @@ class Tour(QObject):
         self._caption = caption
         self._follow()
 
+    def _take_problem(self, problem: Problem) -> None:
+        if self._awaits_own:
+            self._problem = problem.text
+            self._follow_soon()
+
     def _rectangle(self, place: QWidget) -> QRect:
         """Where a place is in the window; empty where it cannot be seen."""
         seen = place.window() is self._window and not place.visibleRegion().isEmpty()
@@ -425,7 +434,9 @@ class Tour(QObject):
         session, stop = self._stage.session, STOPS[self.at]
         training, active = session.training.current, session.runs.active
         if stop.own:
-            return None
+            if training is not None and is_own(training.run):
+                return "The training on your text is in progress.", "", self._follow
+            return self._in_progress() if session.training.busy else None
         if stop.trains:
             if training is None and not is_ready(session):
                 return "The text or the settings are not those of the tour.", "Open the Article", self._take_sample
@@ -440,8 +451,14 @@ class Tour(QObject):
                 return "This stop needs a trained tokenizer.", "Train", play
             return "This stop needs the run of the tour.", "Open the Article", self._take_sample
         if self.at > 1 and training is not None and not (stop.again and is_of_tour(training.run, stop.again)):
-            return "A training is in progress. The tour goes on when it has ended.", "Stop", session.training.stop
+            return self._in_progress()
         return None
+
+    def _in_progress(self) -> tuple[str, str, Callable[[], object]]:
+        """The same, where a training stands in the way; one that is played only needs to go faster."""
+        training = self._stage.session.training
+        verb, mend = ("Jump to the End", training.hurry) if training.played else ("Stop", training.stop)
+        return "A training is in progress. The tour goes on when it has ended.", verb, mend
 
     def _hidden(self) -> tuple[str, str, Callable[[], object]] | None:
         """The same, where the place of the stop cannot be seen."""

@@ -9,27 +9,40 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote_to_bytes
 
-from PySide6.QtCore import QMimeData, QProcess, QSize, Qt, QUrl, SignalInstance
+from PySide6.QtCore import QMimeData, QObject, QProcess, QSize, Qt, QUrl, SignalInstance
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QFileDialog, QHeaderView, QInputDialog, QMessageBox, QTreeView, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QFileDialog,
+    QHeaderView,
+    QInputDialog,
+    QMessageBox,
+    QTreeView,
+    QWidget,
+)
 
 _SIZE = QSize(720, 480)  # of a file dialog that Qt draws
 _AROUND = QSize(16, 48)  # the part of the screen that the title bar and borders need
 
 
 class Choosers:
-    """Shows dialogs above an open dialog, or else `parent`; a cancelled one gives None, an empty list or False."""
+    """Shows dialogs above the active window, or else `parent`, which then has the focus again.
+
+    A cancelled one gives None, an empty list or False.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._window = parent
 
     @property
     def _parent(self) -> QWidget | None:
-        return QApplication.activeModalWidget() or self._window
+        return QApplication.activeModalWidget() or QApplication.activeWindow() or self._window
 
     def open_files(self, title: str, folder: Path, filters: str = "") -> list[Path]:
         """Asks for existing files."""
@@ -48,23 +61,32 @@ class Choosers:
 
     def text(self, title: str, label: str, value: str) -> str | None:
         """Asks for one line of text."""
-        entered, accepted = QInputDialog.getText(self._parent, title, label, text=value)
-        return entered if accepted else None
+        dialog = QInputDialog(self._parent)
+        dialog.setWindowTitle(title)
+        dialog.setLabelText(label)
+        dialog.setTextValue(value)
+        accepted = _run(dialog)
+        dialog.deleteLater()
+        return dialog.textValue() if accepted else None
 
     def show_file(self, path: Path) -> bool:
         """Selects a file, or opens a folder, in the file manager; returns whether that worked."""
         return show_in_file_manager(path)
 
-    def save_or_not(self, title: str, text: str) -> Literal["save", "discard"] | None:
-        """Asks whether to save unsaved work; None if the user cancels."""
-        box = QMessageBox(QMessageBox.Icon.NoIcon, title, text, parent=self._parent)
+    def save_or_not(
+        self, title: str, question: Callable[[], str], changed: SignalInstance
+    ) -> Literal["save", "discard"] | None:
+        """Asks whether to save unsaved work, anew when `changed` is emitted; None if the user cancels."""
+        box = QMessageBox(QMessageBox.Icon.NoIcon, title, question(), parent=self._parent)
         box.setTextFormat(Qt.TextFormat.PlainText)
         save = box.addButton(QMessageBox.StandardButton.Save)
         discard = box.addButton("Don't Save", QMessageBox.ButtonRole.DestructiveRole)
         stay = box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(save)
         box.setEscapeButton(stay)
-        box.exec()
+        follow = changed.connect(lambda: box.setText(question()))
+        _run(box)
+        QObject.disconnect(follow)
         return "save" if box.clickedButton() is save else "discard" if box.clickedButton() is discard else None
 
     def confirm(self, title: str, text: str, verb: str, over: SignalInstance | None = None) -> bool:
@@ -81,7 +103,7 @@ class Choosers:
         box.setEscapeButton(no)
         if over is not None:
             over.connect(box.reject)
-        box.exec()
+        _run(box)
         if over is not None:
             over.disconnect(box.reject)
         return box.clickedButton() is yes
@@ -102,9 +124,18 @@ class Choosers:
         if (files := dialog.findChild(QTreeView, "treeView")) is not None:
             files.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
             files.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        chosen = dialog.selectedUrls() if dialog.exec() else []
+        chosen = dialog.selectedUrls() if _run(dialog) else []
         dialog.deleteLater()
         return [path_of(url) for url in chosen]
+
+
+def _run(dialog: QDialog) -> bool:
+    """Shows a dialog, then activates the window above which it stood; returns whether it was accepted."""
+    above, accepted = dialog.parentWidget(), dialog.exec()
+    # Some window managers would activate the main window, or none.
+    if above is not None and above.isVisible():
+        above.activateWindow()
+    return bool(accepted)
 
 
 def path_of(url: QUrl) -> Path:

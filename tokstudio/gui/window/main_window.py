@@ -36,6 +36,7 @@ from tokstudio.gui.project.experiment import ExperimentFiles
 from tokstudio.gui.session import preferences as entries
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problems import Problem
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Mode, Theme
@@ -416,6 +417,7 @@ class MainWindow(QMainWindow):
         self.finder.found.connect(lambda: self.places.uncover(self.token, (self.vocabulary, self.merges)))
         session.jobs.refused.connect(self.status.say)
         session.jobs.told.connect(self.status.say)
+        session.corpus.problem.connect(self._tell_problem)
         self.projects.done.connect(session.jobs.tell)
         self.projects.changed.connect(self._refresh)
         self.recovery.offered.connect(self._offer)
@@ -521,6 +523,11 @@ class MainWindow(QMainWindow):
     def _tell_workspace(self, pane: Pane) -> None:
         title, before = (WORKSPACES[name].title for name in (self.places.workspace, self.places.came_from))
         self.status.say(f"{pane.windowTitle()} is in the workspace {title}. Ctrl+Alt+0 goes back to {before}.")
+
+    def _tell_problem(self, problem: Problem) -> None:
+        """Says what the Corpus pane shows where that is not seen."""
+        if not self.corpus.seen:
+            self.status.say(problem.text)
 
     def _offer(self) -> None:
         self.unsaved_work.offer(self.recovery.sentence)

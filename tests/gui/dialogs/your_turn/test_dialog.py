@@ -93,3 +93,16 @@ def test_another_text_begins_another_game(qtbot, dialog):
     dialog.texts.setCurrentText("Woodchuck")
     assert dialog.game.text == TEXTS["Woodchuck"]
     assert dialog.game.choices == []
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("", "score.json"), (" Ada Lovelace ", "score Ada Lovelace.json"), ('a/b: "Ö"', "score a-b- -Ö-.json")],
+)
+def test_the_name_of_the_score_has_that_of_the_person(qtbot, dialog, answers, monkeypatch, name, file):
+    asked = []
+    monkeypatch.setattr(answers, "save_file", lambda title, suggestion, kinds: asked.append(suggestion.name))
+    press(qtbot, dialog, Qt.Key.Key_Return)
+    dialog.name.setText(name)
+    qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
+    assert asked == [file]

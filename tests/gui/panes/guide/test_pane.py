@@ -211,8 +211,11 @@ def test_search_lists_pages_and_escape_returns(qtbot, pane):
     assert "1 page with this" in shown(pane)
     qtbot.keyClicks(pane.search, "zz")
     assert "No page has this." in shown(pane)
+    assert (pane.choice.currentText(), pane.choice.placeholderText()) == ("", "Found pages")
+    assert pane.contents.currentRow() == -1
     qtbot.keyClick(pane.search, Qt.Key.Key_Escape)
     assert shown(pane).startswith("Ties")
+    assert pane.choice.currentText() == pane.contents.currentItem().text() == "Ties"
     qtbot.keyClicks(pane.search, "embedding")
     qtbot.keyClick(pane.search, Qt.Key.Key_Return)
     qtbot.waitUntil(pane.browser.hasFocus)

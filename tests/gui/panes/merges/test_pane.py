@@ -172,6 +172,41 @@ def test_a_hidden_pane_does_nothing_and_is_updated_when_shown(session, pane, mak
     assert pane.model.token_at(pane.table.current_row) == 300
 
 
+def in_sight(pane, number):
+    table, row = pane.table, pane.model.row_of_number(number)
+    return 0 <= table.rowViewportPosition(row) <= table.viewport().height() - table.rowHeight(row)
+
+
+def test_a_pane_that_was_hidden_shows_the_token_that_was_chosen_or_the_playhead_that_was_moved_meanwhile(
+    session, pane, make_run
+):
+    run, view = make_run(sample_text("article"), vocabulary_size=600), session.view
+    for first, at in ((1, 150), (200, 344)):
+        for act, shown in ((view.look_at, run.id_of_merge(first)), (view.set_playhead, at)):
+            pane.hide()
+            act(shown)
+            pane.show()
+            assert in_sight(pane, first if act == view.look_at else at)
+    # What was scrolled since then stays as it is.
+    pane.table.verticalScrollBar().setValue(0)
+    pane.hide()
+    view.look_at(run.id_of_merge(20), hover=True)
+    pane.show()
+    assert in_sight(pane, 344)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_another_run_is_shown_where_its_playhead_is(session, pane, make_run, hidden):
+    first = make_run(sample_text("article"), vocabulary_size=600)
+    session.view.set_playhead(100)
+    make_run(vocabulary_size=620)
+    assert in_sight(pane, 364)
+    pane.setHidden(hidden)
+    session.runs.activate(first)
+    pane.show()
+    assert in_sight(pane, 100)
+
+
 def test_columns_fit_any_width_and_the_token_is_never_hidden(qtbot, pane, trained):
     table = pane.table
     for width in (240, 320, 480, 1200):

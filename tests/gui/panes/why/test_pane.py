@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QTabBar
@@ -335,6 +336,42 @@ def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead_in_one_tab_bar(q
     assert window.actions_by_id["why_merge"] in window.merges.table.actions()
     qtbot.waitUntil(lambda: window.why.number.text() == "merge 9")
     answered(qtbot, window.why)
+
+
+@at_window()
+def test_the_merge_at_the_playhead_is_explained_after_that_was_moved_and_a_chosen_one_after_a_choice(
+    qtbot, unstyled, window
+):
+    session, act = window.session, window.actions_by_id
+    session.corpus.add_text(TEXT)
+    last = len(trained(qtbot, window, 280))
+
+    def explained() -> str:
+        act["why_merge"].trigger()
+        answered(qtbot, window.why)
+        return window.why.number.text()
+
+    assert explained() == f"merge {last}"
+    for _ in range(3):
+        act["previous"].trigger()
+    assert explained() == f"merge {last - 3}"
+    assert explained() == f"merge {last - 3}"
+    # A row that is chosen wins, also one that is chosen once more: by the mouse, or the key that opens its menu.
+    table, row = window.merges.table, window.merges.model.row_of_number(last - 5)
+
+    def open_menu() -> None:
+        table.customContextMenuRequested.emit(QPoint(5, 5))
+        menu = QApplication.activePopupWidget()
+        assert menu is not None
+        menu.close()
+
+    for choose in (partial(click, qtbot, table, row), partial(click, qtbot, table, row), open_menu):
+        window.merges.raise_()
+        table.reveal(row)
+        choose()
+        assert explained() == f"merge {last - 5}"
+        act["next"].trigger()
+    assert explained() == f"merge {last}"
 
 
 def test_one_part_scrolls_at_a_time_however_low_the_pane_is(qtbot, session, pane, make_run):

@@ -76,6 +76,7 @@ class ViewState(QObject):
         self.playhead = 0  # the number of applied merges
         self.token: int | None = None  # the token on display
         self.chosen: int | None = None  # the last token that was chosen, not only pointed at
+        self.moved_since = False  # whether the user has moved the playhead since that was chosen
         self.hover = False  # whether the token is only pointed at; then the other panes do not follow
         self.text = ""  # the text shown as tokens
         self.chat = Chat()  # the messages whose tokens are shown
@@ -106,7 +107,7 @@ class ViewState(QObject):
             return
         self._following = merges == len(self.run)
         if merges != self.playhead:
-            self.playhead = merges
+            self.playhead, self.moved_since = merges, True
             self.playhead_changed.emit()
 
     def look_at(self, token: int | None, *, hover: bool = False) -> None:
@@ -114,7 +115,7 @@ class ViewState(QObject):
         before = self.token, self.chosen
         self.token = token
         if not hover:
-            self.chosen = token
+            self.chosen, self.moved_since = token, False
         if (self.token, self.chosen) != before:
             self.hover = hover
             self.token_changed.emit()
