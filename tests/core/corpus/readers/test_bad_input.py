@@ -10,6 +10,8 @@ import io
 import json
 import os
 import random
+import subprocess
+import sys
 import tarfile
 import zipfile
 from types import SimpleNamespace
@@ -34,10 +36,12 @@ from tests.core.corpus.readers.written import (
 from tokstudio import ConfigError, Corpus, CorpusError, Reading
 from tokstudio.core.base.errors import BinaryError
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
 from tokstudio.core.corpus.readers import collect, columnar, compression, csv_rows, files
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
+from tokstudio.core.corpus.source import row_of
 
 
 def refused(path, **options):
@@ -84,6 +88,49 @@ ROWS = [{"text": "one"}, {"id": 1}, {"text": None}, {"text": 5}, {"text": ["two"
 def test_what_is_no_text_of_the_column_is_dropped_and_counted(write, name, data, texts, note):
     source = Corpus.from_files(write(name, data.encode()), field="text").sources[0]
     assert (texts_of(source), source.note) == (texts, note)
+
+
+@pytest.mark.parametrize("begin", ["null\n", "\n \r\nnull\n", "\ufeffnull\r\n", "null\nnull\n"])
+def test_a_block_that_begins_with_null_is_read_as_any_other(write, begin):
+    """In a process of its own, as pyarrow would end it."""
+    lines = 3 * '{"text": "a"}\n'
+    for data in (begin + lines, ('{"text": "%s"}\n' % ("x" * 1_009)) * 1_024 + begin + lines):
+        program = "import sys, tokstudio; s = tokstudio.Corpus.from_files(sys.argv[1]).sources[0]; print(len(s.ends))"
+        command = [sys.executable, "-c", f"{program}; print(s.note)", str(write("a.jsonl", data.encode()))]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        nulls = several(begin.count("null"), "row without the column dropped", "rows without the column dropped")
+        assert done.stdout.splitlines() == [f"{data.count('text')}", nulls]
+
+
+LONG_NUMBER, DEEP = "9" * 5_000, "[" * 600 + "]" * 600
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ('{"text": "a"}{"text": "b"}', None),
+        (f'{{"text": "a", "size": {LONG_NUMBER}}}', "a"),
+        (f'{{"text": "a", "size": -{LONG_NUMBER}}}', "a"),
+        (f'{{"text": "a", "deep": {DEEP}}}', "a"),
+        (f'{{"text": {DEEP}}}', None),
+        ('{"text": "a", "size": NaN}', "a"),
+        ('{"text": "a", "size": Inf}', "a"),
+        ('\ufeff{"text": "a"}', "a"),
+    ],
+)
+@pytest.mark.parametrize("others", ["", "\n", "[\n", '{"text": 5}\n', '{"text":\n"joined"}\n'])
+def test_a_line_is_read_the_same_whatever_else_is_in_its_block(write, line, text, others):
+    good = '{"text": "good"}'
+    [source] = Corpus.from_files(write("a.jsonl", f"{good}\n{line}\n{others}{good}\n".encode())).sources
+    starts = [0, *source.ends.tolist()[:-1]]
+    read = {row_of(source, start)[1]: one for start, one in zip(starts, texts_of(source), strict=True)}
+    last = 3 + others.count("\n")
+    assert read == ({1: "good", 2: text, last: "good"} if text else {1: "good", last: "good"})
+
+
+def test_a_list_with_a_number_of_very_many_digits_is_read(write):
+    data = f'[{{"text": "a", "size": {LONG_NUMBER}}}, {{"text": "b", "size": 1}}]'
+    assert texts_of(Corpus.from_files(write("a.json", data.encode())).sources[0]) == ["a", "b"]
 
 
 @pytest.mark.parametrize(

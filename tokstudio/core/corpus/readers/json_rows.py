@@ -8,20 +8,23 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from tokstudio.core.base.errors import CorpusError
-from tokstudio.core.base.json_depth import is_too_deep
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.corpus.readers.collect import NO_VALUE, Collector
 from tokstudio.core.corpus.readers.compression import Stream
 from tokstudio.core.corpus.readers.contents import TEXT_FIELDS, Column, text_of_row, texts_of, type_of
+from tokstudio.core.corpus.readers.kinds import JSON_DECODER, parsed_json
 from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream
 from tokstudio.core.text.utf8 import to_utf8
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 BLOCK = 1 << 20  # small, so that no call on a block holds the interpreter for long
 ROWS = 1_000  # parsed before they are added together
@@ -117,6 +120,9 @@ def _add_block(block: bytes, first: int, plan: Plan, collect: Collector) -> bool
     if len(types) < len(columns):
         return False
     schema = pyarrow.schema(list(types.items()))
+    numbers = _numbers_of_objects(block, first)
+    if numbers is None:
+        return False
     try:
         table = arrow_json.read_json(
             io.BytesIO(block),
@@ -125,13 +131,7 @@ def _add_block(block: bytes, first: int, plan: Plan, collect: Collector) -> bool
         )
     except pyarrow.ArrowInvalid:
         return False
-    # A broken line and the next one can be one object.
-    lines = block.count(b"\n") + (not block.endswith(b"\n"))
-    if table.num_rows == lines:
-        numbers = np.arange(first, first + lines)
-    else:
-        numbers = first + np.flatnonzero([bool(line.strip()) for line in block.split(b"\n")])
-    if table.num_rows != len(numbers):
+    if table.num_rows != len(numbers):  # several objects on one line
         return False
     done = 0
     for batch in table.to_batches():
@@ -142,15 +142,33 @@ def _add_block(block: bytes, first: int, plan: Plan, collect: Collector) -> bool
     return True
 
 
+def _numbers_of_objects(block: bytes, first: int) -> NDArray[np.int64] | None:
+    """The numbers of the lines that are not blank; None where one of them does not begin and end as an object does.
+
+    What follows relies on it: pyarrow ends the process where a block begins with null, and ignores line feeds between
+    other signs, so that two broken lines can be one object.
+    """
+    seams = block.count(b"\n") - block.endswith(b"\n")
+    if block.startswith(b"{") and block.endswith((b"}", b"}\n")) and block.count(b"}\n{") == seams:
+        return np.arange(first, first + seams + 1)
+    lines = [line.strip() for line in block.split(b"\n")]
+    if any(line[:1] + line[-1:] not in (b"", b"{}") for line in lines):
+        return None
+    return first + np.flatnonzero([bool(line) for line in lines])
+
+
 def _add_lines_work(block: bytes, first: int, plan: Plan, collect: Collector, text: OpenText) -> Work[None]:
     batch = _Batch(plan, collect)
     for number, line in enumerate(block.split(b"\n"), first):
         if line and not line.isspace():
             row = _parsed(line.decode("utf-8", "replace"))
-            if row is None:
-                collect.dropped.add_broken(number)
-            else:
+            if row is not None:
                 batch.add(row, number)
+            else:
+                batch.flush()
+                # What pyarrow reads in a block, such as deep nesting, it also reads here.
+                if not _add_block(line, number, plan, collect):
+                    collect.dropped.add_broken(number)
         if len(batch) == ROWS:
             batch.flush()
             yield Progress("reading", min(text.done, text.size), text.size)
@@ -159,10 +177,8 @@ def _add_lines_work(block: bytes, first: int, plan: Plan, collect: Collector, te
 
 def _parsed(line: str) -> object:
     """The value of a line; None where it is broken."""
-    try:
-        value = None if is_too_deep(line) else json.loads(line.removeprefix("\ufeff"))
-    except (ValueError, RecursionError):
-        return None
+    line = line.removeprefix("\ufeff")
+    value = parsed_json(line)
     return [] if value is None and line.strip() == "null" else value
 
 
@@ -228,7 +244,6 @@ class _Objects:
     def __init__(self, stream: Stream, name: str) -> None:
         self._stream, self._name = stream, name
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._decoder = json.JSONDecoder()
         self._text, self._at, self._ended, self._before = "", 0, False, 0
 
     def __iter__(self) -> Iterator[object]:
@@ -290,7 +305,7 @@ class _Objects:
         size = BLOCK
         while True:
             try:
-                value, end = self._decoder.raw_decode(self._text, self._at)
+                value, end = JSON_DECODER.raw_decode(self._text, self._at)
                 # A number may go on.
                 if end < len(self._text) or self._ended:
                     self._at = end

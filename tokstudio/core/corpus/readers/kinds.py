@@ -40,7 +40,15 @@ _MOST_FIT = 0.6  # of the rows of a table
 _NAME = re.compile(r"[\w.-]+( [\w.-]+){0,2}")  # of the only column
 _COMPRESSIONS = frozenset((".gz", ".zst", ".zstd", ".xz", ".bz2"))
 _OBJECT = re.compile(r'\s*\{\s*"([^"\\]|\\.)*"\s*:')
+_MOST_DIGITS = 600  # of a whole number; Python may refuse those with more
 _LIST_OF_OBJECTS = re.compile(r'\s*\[\s*\{\s*("([^"\\]|\\.)*"\s*:|\})')
+
+
+def _whole_number(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
+
+JSON_DECODER = json.JSONDecoder(parse_int=_whole_number)
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,7 @@ def text_kind(name: str, head: str, is_whole: bool, has_delimiter: bool = False)
 def is_named_json(name: str, head: str) -> bool:
     """Whether a text that begins so is JSON of any kind, as its name says."""
     first = next((line for line in head.split("\n") if line.strip()), "").strip()
-    return suffix_of(name) in NAMED_JSON and (first[:1] in tuple("[{") or _parsed(first) is not None)
+    return suffix_of(name) in NAMED_JSON and (first[:1] in tuple("[{") or parsed_json(first) is not None)
 
 
 def lines_of(text: str) -> list[str]:
@@ -106,25 +114,26 @@ def lines_of(text: str) -> list[str]:
     return lines[:-1] if text.endswith("\n") else [*lines[:-1], lines[-1][:-1]] if text else []
 
 
+def parsed_json(text: str) -> object:
+    """The value of a JSON text; None also where it is broken."""
+    try:
+        return None if is_too_deep(text) else JSON_DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def _is_json_lines(suffix: str, lines: list[str]) -> bool:
     if suffix in _NAMED_LINES:
-        return bool(lines) and lines[0].lstrip()[:1] == "{"
-    return len(lines) > 1 and all(isinstance(_parsed(line), dict) for line in lines)
+        return any(line.lstrip("\ufeff \t")[:1] == "{" for line in lines)
+    return len(lines) > 1 and all(isinstance(parsed_json(line), dict) for line in lines)
 
 
 def _is_json(suffix: str, text: str, is_whole: bool) -> bool:
     if _LIST_OF_OBJECTS.match(text):
-        return suffix == ".json" or not is_whole or isinstance(_parsed(text), list)
+        return suffix == ".json" or not is_whole or isinstance(parsed_json(text), list)
     if suffix == ".json":
         return _OBJECT.match(text) is not None
-    return not suffix and is_whole and _OBJECT.match(text) is not None and isinstance(_parsed(text), dict)
-
-
-def _parsed(text: str) -> object:
-    try:
-        return None if is_too_deep(text) else json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    return not suffix and is_whole and _OBJECT.match(text) is not None and isinstance(parsed_json(text), dict)
 
 
 def _is_table(lines: list[str], is_whole: bool) -> bool:
