@@ -38,7 +38,7 @@ from tokstudio.core.base.errors import BinaryError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
-from tokstudio.core.corpus.readers import collect, columnar, compression, csv_rows, files
+from tokstudio.core.corpus.readers import collect, columnar, compression, csv_rows, files, json_rows
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
 from tokstudio.core.corpus.source import row_of
@@ -143,10 +143,44 @@ def test_a_list_with_a_number_of_very_many_digits_is_read(write):
         ),
         ("a.json", '[{"text": "a"},\n{"text": "b"},\n{"text": c}]', "the JSON is broken at line 3;"),
         ("a.json", '[{"text": "a"},\n{"text": "b"}', "the JSON ends too early;"),
+        ("a.json", '[{"text": "a"}]\nx', "the JSON is broken at line 2;"),
+        ("a.json", '{"text": "a"}\n{"text": "b"', "the JSON ends too early;"),
     ],
 )
 def test_what_breaks_the_rest_is_named_with_its_line(write, name, data, words):
     assert refused(write(name, data.encode())).startswith(f"{name}: {words}")
+
+
+ONE_AFTER_ANOTHER = {
+    "p.json": "\n".join(json.dumps({"text": text}, indent=2) for text in DOCUMENTS),
+    "p.jsonl": "\n".join(json.dumps({"text": text}, indent=2) for text in DOCUMENTS),
+    "lists.json": "".join(json.dumps([{"text": text}]) + "\n" for text in DOCUMENTS),
+    "sets.json": "".join(json.dumps({"v": 1, "data": [{"text": text}], "n": [1]}) for text in DOCUMENTS),
+    "long.json": "".join(json.dumps({"text": text, "no": "x" * (1 << 16)}) + "\n" for text in DOCUMENTS),
+}
+
+
+@pytest.mark.parametrize("name", ONE_AFTER_ANOTHER)
+@pytest.mark.parametrize("block", [1 << 6, 1 << 20])
+def test_json_values_one_after_another_are_all_read(write, monkeypatch, name, block):
+    monkeypatch.setattr(json_rows, "BLOCK", block)
+    [source] = Corpus.from_files(write(name, ONE_AFTER_ANOTHER[name].encode())).sources
+    assert (texts_of(source), source.kind, source.note) == (list(DOCUMENTS), "JSON", "")
+
+
+@pytest.mark.parametrize(
+    ("data", "texts", "unread"),
+    [
+        ({"train": [{"text": "a"}], "test": [{"text": "b"}]}, ["a"], '"test"'),
+        ({"about": [1], "a": [{"text": "a"}], "b": [{}], "c": [[{}]], "text": "t"}, ["a"], '"b", "text"'),
+        ({"a": [{"text": "a"}], **{f"b{n}": [{}] for n in range(7)}}, ["a"], '"b0", "b1", "b2", "b3", "b4" and 2 more'),
+        ({"text": "whole", "pages": [{"text": "a"}]}, ["whole"], ""),
+    ],
+)
+def test_lists_of_objects_beside_the_first_are_said_not_to_be_read(write, data, texts, unread):
+    [source] = Corpus.from_files(write("a.json", (2 * json.dumps(data)).encode()), field="text").sources
+    said = f"of each object, only the first list of objects is read, not {unread}" if unread else ""
+    assert (texts_of(source), source.note) == (texts * 2, said)
 
 
 def test_values_over_several_blocks_are_read_or_named(write, monkeypatch):

@@ -16,6 +16,7 @@ from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.untyped import untyped
+from tokstudio.core.base.wording import first_few
 from tokstudio.core.corpus.readers.collect import NO_VALUE, Collector
 from tokstudio.core.corpus.readers.compression import Stream
 from tokstudio.core.corpus.readers.contents import TEXT_FIELDS, Column, text_of_row, texts_of, type_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 20  # small, so that no call on a block holds the interpreter for long
 ROWS = 1_000  # parsed before they are added together
+_NAMED = 5  # columns that are not read
 _LONGEST = 1 << 28  # characters of one object in a list
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -80,16 +82,18 @@ def read_lines_work(text: OpenText, lines: Utf8Stream, plan: Plan, collect: Coll
 
 
 def read_json_work(text: OpenText, stream: Utf8Stream, plan: Plan, collect: Collector) -> Work[None]:
-    """Reads a JSON list of objects, an object that holds one, or one object."""
-    batch = _Batch(plan, collect)
-    for number, row in enumerate(_Objects(stream, text.name), 1):
+    """Reads JSON lists of objects, objects that hold one, or objects, one after another."""
+    batch, objects = _Batch(plan, collect), _Objects(stream, text.name)
+    for number, row in enumerate(objects, 1):
         batch.add(row, number)
         if len(batch) == ROWS:
             batch.flush()
             if collect.is_full:
-                return
+                break
             yield Progress("reading", min(text.done, text.size), text.size)
     batch.flush()
+    if objects.note and objects.note not in collect.dropped.further:
+        collect.dropped.further.append(objects.note)
 
 
 def _blocks(stream: Stream) -> Iterator[tuple[bytes, int]]:
@@ -239,44 +243,68 @@ def _key(row: object, column: Column) -> str:
 
 
 class _Objects:
-    """The objects of a JSON text, one at a time; only one of them is held."""
+    """The objects of JSON texts that follow one another, one at a time; only one of them is held."""
 
     def __init__(self, stream: Stream, name: str) -> None:
         self._stream, self._name = stream, name
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._text, self._at, self._ended, self._before = "", 0, False, 0
+        self._unread: dict[str, None] = {}
 
     def __iter__(self) -> Iterator[object]:
         opening = self._next()
-        self._at += 1
-        if opening == "[":
-            yield from self._list()
-        elif opening == "{":
-            yield from self._object()
-        else:
-            raise self._broken()
+        while opening:
+            if opening not in "[{":
+                raise self._broken()
+            self._at += 1
+            yield from self._list() if opening == "[" else self._object()
+            opening = self._peek()
+
+    @property
+    def note(self) -> str:
+        """What is not read of the objects so far that hold a list of them; "" where that is nothing."""
+        names = first_few(list(self._unread), _NAMED)
+        return names and f"of each object, only the first list of objects is read, not {names}"
 
     def _object(self) -> Iterator[object]:
         """The objects of the first list of objects in an object; the object itself where there is none."""
         whole: dict[str, object] = {}
+        is_read = False
         while self._next() != "}":
             key = self._value()
             if not isinstance(key, str) or self._next() != ":":
                 raise self._broken()
             self._at += 1
-            if self._next() == "[":
+            if is_read:
+                self._pass_over(key)
+            elif self._next() == "[":
                 self._at += 1
                 if self._next() == "{" and not any(isinstance(whole.get(name), str) for name in TEXT_FIELDS):
+                    is_read = True
                     yield from self._list()
-                    return
-                whole[key] = list(self._list())
+                else:
+                    whole[key] = list(self._list())
             else:
                 whole[key] = self._value()
             if self._next() == ",":
                 self._at += 1
             elif self._next() != "}":
                 raise self._broken()
-        yield whole
+        self._at += 1
+        if not is_read:
+            yield whole
+
+    def _pass_over(self, key: str) -> None:
+        """Passes the value of a key, and keeps the key where it is a text or a list of objects."""
+        if self._next() == "[":
+            self._at += 1
+            is_unread = self._next() == "{"
+            for _ in self._list():
+                pass
+        else:
+            is_unread = isinstance(self._value(), str) and key in TEXT_FIELDS
+        if is_unread:
+            self._unread[key] = None
 
     def _list(self) -> Iterator[object]:
         """The rest of a list after its opening bracket."""
@@ -290,7 +318,13 @@ class _Objects:
         self._at += 1
 
     def _next(self) -> str:
-        """The next sign after white space, which is not passed."""
+        """The next sign after white space, which is not passed; CorpusError at the end."""
+        if sign := self._peek():
+            return sign
+        raise self._broken()
+
+    def _peek(self) -> str:
+        """As `_next`, but "" at the end."""
         while True:
             match = _SPACE.match(self._text, self._at)
             assert match is not None
@@ -298,7 +332,7 @@ class _Objects:
             if self._at < len(self._text):
                 return self._text[self._at]
             if not self._more(BLOCK):
-                raise self._broken()
+                return ""
 
     def _value(self) -> object:
         """The next value, which is passed."""

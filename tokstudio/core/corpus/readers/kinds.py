@@ -93,7 +93,7 @@ def text_kind(name: str, head: str, is_whole: bool, has_delimiter: bool = False)
     lines = [line for line in head.split("\n") if line.strip()]
     # The last line may be cut.
     lines = lines[:_LINES] if is_whole or len(lines) < 2 else lines[:-1][:_LINES]
-    if _is_json_lines(suffix, lines):
+    if _is_json_lines(suffix, lines, head):
         return JSON_LINES
     if _is_json(suffix, head, is_whole):
         return JSON
@@ -122,8 +122,10 @@ def parsed_json(text: str) -> object:
         return None
 
 
-def _is_json_lines(suffix: str, lines: list[str]) -> bool:
+def _is_json_lines(suffix: str, lines: list[str], head: str) -> bool:
     if suffix in _NAMED_LINES:
+        if lines and lines[0].strip() == "{" and _OBJECT.match(head):
+            return False  # objects over several lines
         return any(line.lstrip("\ufeff \t")[:1] == "{" for line in lines)
     return len(lines) > 1 and all(isinstance(parsed_json(line), dict) for line in lines)
 
@@ -131,7 +133,7 @@ def _is_json_lines(suffix: str, lines: list[str]) -> bool:
 def _is_json(suffix: str, text: str, is_whole: bool) -> bool:
     if _LIST_OF_OBJECTS.match(text):
         return suffix == ".json" or not is_whole or isinstance(parsed_json(text), list)
-    if suffix == ".json":
+    if suffix in NAMED_JSON:
         return _OBJECT.match(text) is not None
     return not suffix and is_whole and _OBJECT.match(text) is not None and isinstance(parsed_json(text), dict)
 
