@@ -457,7 +457,7 @@ def _read_file_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
 
 def _remark(text_look: Look) -> str:
     """What is said of a plain text beside what is dropped of it."""
-    return "no column holds text; read as plain text" if text_look.has_no_text else ""
+    return f"{text_look.fault or 'no column holds text'}; read as plain text" if text_look.has_no_text else ""
 
 
 def _read_found_work(

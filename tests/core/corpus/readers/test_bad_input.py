@@ -38,7 +38,7 @@ from tokstudio.core.base.errors import BinaryError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
-from tokstudio.core.corpus.readers import collect, columnar, compression, csv_rows, files, json_rows
+from tokstudio.core.corpus.readers import collect, columnar, compression, csv_rows, datasets, files, json_rows
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
 from tokstudio.core.corpus.source import row_of
@@ -537,6 +537,47 @@ def test_json_without_a_column_of_text_in_a_folder_or_an_archive_is_plain_text(w
         assert (source.data.tobytes(), source.is_rows, source.note) == (data, False, note)
     again = finish(read_again_work(folder / name, reading=Reading(least_characters=1)))
     assert again.data.tobytes() == data
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "fault"),
+    [
+        ("a.jsonl", '{"text": "a\tb"}\n', "line 1 is broken at character 12 (Invalid control character)"),
+        ("a.jsonl", '\n{"text": "a"}}\n', "line 2 is broken at character 14 (Extra data)"),
+        ("a.jsonl", f'{{"text": {DEEP}}}', "line 1 is nested too deeply"),
+        ("a.json", '[\n{"text": "a\tb"}]', "the JSON is broken at line 2"),
+        ("a.json", '[{"text": "a"', "the JSON is broken at line 1"),
+        ("a.json", '{"text": "a"', "the JSON ends too early"),
+        ("a.json", f'[{{"text": "{"a" * 3_000}"}}]', "its first row has more than 2,000 bytes"),
+        ("a.jsonl", f'{{"text": "{"a" * 3_000}"}}', "its first row has more than 2,000 bytes"),
+    ],
+)
+def test_json_without_a_whole_row_is_refused_with_what_is_wrong(write, monkeypatch, tmp_path, name, data, fault):
+    monkeypatch.setattr(datasets, "_HEAD_OF_ROWS", 1_000)
+    monkeypatch.setattr(datasets, "_LONGEST_ROW", 2_000)
+    path = write(name, data.encode())
+    assert refused(path, field="text") == f"{name}: {fault}; mend it, or read the file as plain text (--as-text)."
+    with pytest.raises(NoColumnOfTextError) as caught:
+        finish(read_work(path))
+    assert (
+        str(caught.value) == f"{name}: {fault}; mend it, else read the file as plain text, with its braces and names."
+    )
+    [source] = Corpus.from_files(tmp_path).sources
+    assert (texts_of(source), source.note) == ([data], f"{fault}; read as plain text")
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_a_first_row_that_is_longer_than_what_is_usually_looked_at_is_read(write, monkeypatch, name):
+    monkeypatch.setattr(datasets, "_HEAD_OF_ROWS", 1_000)
+    texts = ["a" * 3_000, "b"]
+    rows = [{"text": text} for text in texts]
+    data = json.dumps(rows) if name == "a.json" else "\n".join(map(json.dumps, rows))
+    assert texts_of(Corpus.from_files(write(name, data.encode())).sources[0]) == texts
+
+
+def test_a_column_of_rows_without_columns_is_refused(write):
+    message = refused(write("a.jsonl", b"{}\n{}\n"), field="text")
+    assert message == 'a.jsonl: there is no column "text"; there are no columns.'
 
 
 def test_columns_that_are_chosen_of_plain_text_are_said_to_be_unused(write):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.json_depth import TOO_DEEP
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.untyped import untyped
@@ -67,6 +68,32 @@ def sample_of_json(head: str) -> Iterator[dict[str, object]]:
                 yield cast("dict[str, object]", row)
     except CorpusError:
         return
+
+
+def fault_of_lines(head: str) -> str:
+    """What is wrong with the first line that is not blank; "" where there is nothing."""
+    number, line = next(
+        ((number, line) for number, line in enumerate(head.split("\n"), 1) if line.strip()), (0, "null")
+    )
+    if _parsed(line) is not None:
+        return ""
+    try:
+        JSON_DECODER.decode(line.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        return f"line {number:,} is broken at character {error.pos + 1:,} ({error.msg.removesuffix(' at')})"
+    except RecursionError:
+        pass
+    return f"line {number:,} is {TOO_DEEP}"
+
+
+def fault_of_json(head: str) -> str:
+    """What is wrong with the first value of a JSON text; "" where there is nothing."""
+    objects = _Objects(io.BytesIO(to_utf8(head)), "")
+    try:
+        next(iter(objects), None)
+    except CorpusError:
+        return f"the JSON {objects.fault}"
+    return ""
 
 
 def read_lines_work(text: OpenText, lines: Utf8Stream, plan: Plan, collect: Collector) -> Work[None]:
@@ -368,7 +395,11 @@ class _Objects:
         self._text = "".join(pieces)
         return there > 0
 
-    def _broken(self) -> CorpusError:
+    @property
+    def fault(self) -> str:
+        """What is wrong with the JSON where reading stopped."""
         line = 1 + self._before + self._text.count("\n", 0, self._at)
-        what = "ends too early" if self._ended and self._at >= len(self._text) else f"is broken at line {line:,}"
-        return CorpusError(f"{self._name}: the JSON {what}; to read it as it stands, read it as plain text.")
+        return "ends too early" if self._ended and self._at >= len(self._text) else f"is broken at line {line:,}"
+
+    def _broken(self) -> CorpusError:
+        return CorpusError(f"{self._name}: the JSON {self.fault}; to read it as it stands, read it as plain text.")
