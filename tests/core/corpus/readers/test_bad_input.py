@@ -142,6 +142,9 @@ def test_a_list_with_a_number_of_very_many_digits_is_read(write):
             "a quote in the row at line 5 is never closed; close it, or read the file as plain text (--as-text).",
         ),
         ("a.json", '[{"text": "a"},\n{"text": "b"},\n{"text": c}]', "the JSON is broken at line 3;"),
+        ("a.csv", 'id,text\r1,one\r2,"open\r', "a quote in the row at line 3 is never closed;"),
+        ("a.csv", 'id,text\n1,"a"\n2,"two\n""lines""","open\n3,x', "a quote in the row at line 3 is never closed;"),
+        ("a.csv", f'id,text\n1,"a"\n2,"{"long " * 40_000}\n', "a quote in the row at line 3 is never closed;"),
         ("a.json", '[{"text": "a"},\n{"text": "b"}', "the JSON ends too early;"),
         ("a.json", '[{"text": "a"}]\nx', "the JSON is broken at line 2;"),
         ("a.json", '{"text": "a"}\n{"text": "b"', "the JSON ends too early;"),
@@ -438,6 +441,32 @@ def test_quotes_behind_backslashes_are_read_where_nothing_else_fits(write):
     csv.writer(made, quoting=csv.QUOTE_ALL, doublequote=False, escapechar="\\").writerows(rows)
     (source,) = Corpus.from_files(write("a.csv", made.getvalue().encode()), field="text").sources
     assert texts_of(source) == [row[1] for row in rows[1:]]
+
+
+LONG_VALUE = "long " * 40_000  # more than the csv module reads
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "texts"),
+    [
+        ("a.csv", f'text,n\nfoo,1\n{LONG_VALUE},2\n5" disk,3\n', ["foo", LONG_VALUE, '5" disk']),
+        ("b.csv", f'text,n\n"{LONG_VALUE}\n""yes""",2\n5" disk,3\n', [f'{LONG_VALUE}\n"yes"', '5" disk']),
+        ("c.csv", f'text|n\n"say \\"no\\""|1\n{LONG_VALUE},|2\n5" disk|3', ['say "no"', f"{LONG_VALUE},", '5" disk']),
+        ("a.tsv", f'text\tn\n"a ""b"" c"\t1\n{LONG_VALUE}\t2\n', ['a "b" c', LONG_VALUE]),
+    ],
+)
+def test_a_value_that_is_longer_than_the_csv_module_reads_changes_no_quotes(write, name, data, texts):
+    (source,) = Corpus.from_files(write(name, data.encode()), field="text").sources
+    assert (texts_of(source), source.note) == (texts, "")
+
+
+@pytest.mark.parametrize("block", [1 << 6, 1 << 20])
+def test_a_table_whose_rows_end_in_carriage_returns_is_read(write, monkeypatch, block):
+    monkeypatch.setattr(csv_rows, "BLOCKS", (block, 1 << 20))
+    monkeypatch.setattr(datasets, "MOST_COLUMNS", 10)
+    data = "text,n\r" + "".join(f'"two,\rlines",{number}\r' for number in range(99)) + '5" disk,99'
+    (source,) = Corpus.from_files(write("a.csv", data.encode())).sources
+    assert (texts_of(source), source.note) == (["two,\rlines"] * 99 + ['5" disk'], "")
 
 
 def test_tables_of_very_many_columns_are_read_or_refused(write, monkeypatch):

@@ -113,8 +113,8 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     elif sort == kinds.JSON:
         rows = sample_of_json(decoded)
     else:
-        first, end, _ = decoded.partition("\n")
-        if not (end or is_whole) or max(map(first.count, kinds.DELIMITERS)) >= MOST_COLUMNS:
+        first = io.StringIO(decoded, newline="").readline()
+        if not (is_whole or first.endswith(("\n", "\r"))) or max(map(first.count, kinds.DELIMITERS)) >= MOST_COLUMNS:
             raise CorpusError(
                 f"{name}: its first row has more than {MOST_COLUMNS:,} columns or {_LONGEST_ROW:,} bytes; read it as "
                 "plain text (--as-text)."
@@ -133,7 +133,9 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
 
 def _has_row(sort: str, decoded: str) -> bool:
     """Whether a text begins with a whole row; that of JSON may extend over lines."""
-    return next(sample_of_json(decoded), None) is not None if sort == kinds.JSON else "\n" in decoded
+    if sort == kinds.JSON:
+        return next(sample_of_json(decoded), None) is not None
+    return "\n" in decoded or (sort != kinds.JSON_LINES and "\r" in decoded)
 
 
 def _fault(sort: str, decoded: str, is_whole: bool) -> str:

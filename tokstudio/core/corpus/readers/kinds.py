@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from pathlib import PurePath
@@ -109,9 +110,8 @@ def is_named_json(name: str, head: str) -> bool:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines with their line feeds; unlike `splitlines`, no other character ends one."""
-    lines = [f"{line}\n" for line in text.split("\n")]
-    return lines[:-1] if text.endswith("\n") else [*lines[:-1], lines[-1][:-1]] if text else []
+    """The lines with their line feeds or carriage returns; unlike `splitlines`, no other character ends one."""
+    return list(io.StringIO(text, newline=""))
 
 
 def parsed_json(text: str) -> object:
