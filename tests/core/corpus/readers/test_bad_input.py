@@ -34,7 +34,7 @@ from tests.core.corpus.readers.written import (
     zipped,
 )
 from tokstudio import ConfigError, Corpus, CorpusError, Reading
-from tokstudio.core.base.errors import BinaryError
+from tokstudio.core.base.errors import BinaryError, EmptyError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
@@ -458,6 +458,26 @@ LONG_VALUE = "long " * 40_000  # more than the csv module reads
 def test_a_value_that_is_longer_than_the_csv_module_reads_changes_no_quotes(write, name, data, texts):
     (source,) = Corpus.from_files(write(name, data.encode()), field="text").sources
     assert (texts_of(source), source.note) == (texts, "")
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r", "\r\n"])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_a_table_of_names_alone_has_no_text(write, tmp_path, name, end):
+    path = write(name, ("text,n" if name == "a.csv" else "text\tn").encode() + end.encode())
+    with pytest.raises(EmptyError, match=r"the file has no text\.$"):
+        Corpus.from_files(path)
+    path.with_name("b.txt").write_bytes(b"Some text.")
+    [empty, text] = finish(Corpus.from_files_work(tmp_path, keep_empty=True)).sources
+    assert (empty.documents, text.documents) == (0, 1)
+
+
+@pytest.mark.parametrize("blank", ["\n", "\r\n\n\r\n", "\n" * 30_000])
+@pytest.mark.parametrize(("name", "delimiter"), [("a.csv", ","), ("a.tsv", "\t")])
+def test_blank_lines_before_the_names_of_columns_are_skipped(write, blank, name, delimiter):
+    data = blank + "n,text\n1,foo\n\n2\n3,bar\n".replace(",", delimiter)
+    (source,) = Corpus.from_files(write(name, data.encode())).sources
+    assert (texts_of(source), source.note) == (["foo", "bar"], "1 broken row dropped (row 3)")
+    assert [row_of(source, place)[1] for place in (0, 3)] == [2, 4]
 
 
 @pytest.mark.parametrize("block", [1 << 6, 1 << 20])

@@ -54,7 +54,7 @@ def dialect_of(
 
     A first row with one of the names that are `asked` for is the names of the columns.
     """
-    lines = lines_of(head)
+    lines = lines_of(head.lstrip("\r\n"))
     whole = lines if is_whole or len(lines) < 2 else lines[:-1]
     lines = whole[:_LINES]
     quote = '"' if kind != TSV or _has_quotes(lines) else ""
@@ -191,16 +191,29 @@ class RowTooLongError(CorpusError):
 
 
 class _Counting(io.RawIOBase):
-    """A file for pyarrow that counts the quotes in it."""
+    """A file for pyarrow that counts the quotes in it.
+
+    It begins with its first row and ends with a line feed: otherwise pyarrow would skip a blank line in place of the
+    names of the columns, or nothing where only the names are there.
+    """
 
     def __init__(self, below: Stream, quote: str) -> None:
         self._below, self._quote, self.quotes = Peekable(below), quote.encode(), 0
+        self._is_ended = False
+        begin = b""
+        while not begin and (piece := self._below.peek(_PIECE)):
+            begin = piece.lstrip(b"\r\n")
+            self._below.read(len(piece) - len(begin))
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        content = self._below.read_whole(size if size >= 0 else sys.maxsize)
+        size = size if size >= 0 else sys.maxsize
+        content = self._below.read_whole(size)
+        if len(content) < size and not self._is_ended:
+            self._is_ended = True
+            content += b"" if content.endswith((b"\n", b"\r")) else b"\n"
         if self._quote:
             self.quotes += content.count(self._quote)
         return content
