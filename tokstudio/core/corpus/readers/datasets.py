@@ -88,12 +88,14 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     """
     name, head = text.name, text.head()
     kind = kinds.kind_of(name, head)
-    if encoding == "bytes" or (kind.is_binary and encoding is not None and kind.name != LFS_POINTER):
+    if encoding == "bytes":
         return Look(kinds.TEXT, text.compression)
-    if kind.is_binary:
+    if kind.is_binary and (encoding is None or kind.name == LFS_POINTER):
         raise no_text(name, kind.name)
-    if kind.name != kinds.TEXT or reading.as_text:
+    if kind.name in (*kinds.COLUMNAR, *kinds.ARCHIVES):
         return Look(kind.name, text.compression)
+    if reading.as_text:
+        return Look(kinds.TEXT, text.compression)
     is_whole = len(head) < SAMPLE
     encoding_found = (
         with_byte_order(encoding, np.frombuffer(head, np.uint8)) if encoding else encoding_of(head, is_whole)
