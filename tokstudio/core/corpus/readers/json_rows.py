@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from tokstudio.core.base.errors import CorpusError
-from tokstudio.core.base.json_depth import TOO_DEEP
+from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.untyped import untyped
@@ -192,14 +192,17 @@ def _add_lines_work(block: bytes, first: int, plan: Plan, collect: Collector, te
     batch = _Batch(plan, collect)
     for number, line in enumerate(block.split(b"\n"), first):
         if line and not line.isspace():
-            row = _parsed(line.decode("utf-8", "replace"))
-            if row is not None:
-                batch.add(row, number)
-            else:
+            decoded = line.decode("utf-8", "replace")
+            row = _parsed(decoded)
+            if row is None and (is_too_deep(decoded) or "Inf" in decoded):
+                # In a block, pyarrow reads deep nesting, and Inf for Infinity; Python reads neither.
                 batch.flush()
-                # What pyarrow reads in a block, such as deep nesting, it also reads here.
-                if not _add_block(line, number, plan, collect):
-                    collect.dropped.add_broken(number)
+                if _add_block(line, number, plan, collect):
+                    continue
+            if row is None:
+                collect.dropped.add_broken(number)
+            else:
+                batch.add(row, number)
         if len(batch) == ROWS:
             batch.flush()
             yield Progress("reading", min(text.done, text.size), text.size)
