@@ -36,6 +36,7 @@ STAGES = "--vocab-size 330 --algorithm superbpe --pattern gpt2 --transition 290"
         ("train TEXT --vocab-size 256", "Vocabulary size must be greater than 256."),
         ("train TEXT --vocab-size 300 --encoding klingon", "Unknown encoding 'klingon'"),
         ("train missing.txt --vocab-size 300", "missing.txt: no such file or folder.\n"),
+        ("train TEXT EMPTY --vocab-size 300", "The name of a file is empty: give the path of a file or a folder.\n"),
         ("train TEXT --min-frequency 2 --pattern (a", "The pattern"),
         ("train TEXT --min-frequency 2 --base characters --unknown-token <?>", 'tokens: add --special "<?>"'),
         ("train TEXT --min-frequency 2 --special HALF", '--special: "\\udcff" is not UTF-8.\n'),
@@ -80,7 +81,7 @@ STAGES = "--vocab-size 330 --algorithm superbpe --pattern gpt2 --transition 290"
 )
 def test_a_sentence_says_what_is_wrong_and_nothing_is_written(folder, text, tokenizer, run, words, message):
     before = set(folder.iterdir())
-    places = {"TEXT": text, "TOKENIZER": tokenizer, "HALF": "\udcff"}
+    places = {"TEXT": text, "TOKENIZER": tokenizer, "HALF": "\udcff", "EMPTY": ""}
     said = run(1, [places.get(word, word) for word in words.split()])
     assert said.err.startswith("tokstudio: ")
     assert message in said.err

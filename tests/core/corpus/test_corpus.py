@@ -158,6 +158,8 @@ def test_unknown_documents_and_encodings_are_refused(tmp_path):
         Corpus.from_files([file], documents="paragraph")
     with pytest.raises(CorpusError, match="No files given"):
         Corpus.from_files([])
+    with pytest.raises(CorpusError, match=r"^The name of a file is empty: give the path of a file or a folder\.$"):
+        Corpus.from_files([file, ""])
     with pytest.raises(CorpusError, match=r"^bad\.txt: no such file"):
         Corpus.from_files([file, tmp_path / "bad.txt"])
     with pytest.raises(ConfigError, match="Unknown encoding 'klingon'"):

@@ -28,7 +28,7 @@ from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.contents import TEXT, Column, Reading
 from tokstudio.core.corpus.readers.csv_rows import RowTooLongError
 from tokstudio.core.corpus.readers.datasets import Look, look, read_rows_work, refuse_unclosed, seekable_work
-from tokstudio.core.corpus.readers.files import Budget, plain_errors
+from tokstudio.core.corpus.readers.files import Budget, path_of, plain_errors
 from tokstudio.core.corpus.readers.folders import read_folder_work
 from tokstudio.core.corpus.readers.json_rows import Plan
 from tokstudio.core.corpus.readers.streams import OpenText, opened
@@ -105,7 +105,7 @@ def open_parallel_work(
     Raises:
         CorpusError: It cannot be read, a language is missing or occurs once only, or the numbers of lines differ.
     """
-    path = Path(path)
+    path = path_of(path)
     try:
         if not path.is_dir():
             return (yield from _table_work(path, languages))

@@ -33,7 +33,7 @@ from tokstudio.core.corpus.readers.datasets import (
     unpacked_work,
     with_columns_work,
 )
-from tokstudio.core.corpus.readers.files import Budget, TextStore, plain_errors, read_regular_work
+from tokstudio.core.corpus.readers.files import Budget, TextStore, path_of, plain_errors, read_regular_work
 from tokstudio.core.corpus.readers.folders import Entry, Fetching, expand_work
 from tokstudio.core.corpus.readers.streams import OpenText, encoding_of, opened
 from tokstudio.core.corpus.source import Source, check_documents, document_ends, groups
@@ -208,7 +208,7 @@ def look_work(
     """
     chosen = None if encoding is None else encoding_name(encoding)
     wanted = Wanted("file", chosen, reading or Reading(keep_truncated=True), Budget(), member or None)
-    path = Path(path)
+    path = path_of(path)
     entries = yield from _entries_work(path, member)
     if not entries:
         raise CorpusError(f"{file_name(path)}: {shown(member or '')} is no longer in it.")
@@ -366,7 +366,7 @@ def read_source(
 ) -> Work[Source]:
     """Reads one regular file as plain text, in bounded pieces; arguments and errors are those of `read_work`."""
     wanted = _wanted(documents, encoding, None, budget)
-    path = Path(path)
+    path = path_of(path)
     with plain_errors(path):
         return (yield from read_plain_work(Entry(path), wanted))
 
@@ -457,7 +457,7 @@ def _read_file_work(entry: Entry, wanted: Wanted) -> Work[list[Source]]:
 
 def _remark(text_look: Look) -> str:
     """What is said of a plain text beside what is dropped of it."""
-    return "no column holds text; read as plain text" if text_look.has_no_text else ""
+    return f"{text_look.fault or 'no column holds text'}; read as plain text" if text_look.has_no_text else ""
 
 
 def _read_found_work(

@@ -10,6 +10,8 @@ import io
 import json
 import os
 import random
+import subprocess
+import sys
 import tarfile
 import zipfile
 from types import SimpleNamespace
@@ -32,12 +34,14 @@ from tests.core.corpus.readers.written import (
     zipped,
 )
 from tokstudio import ConfigError, Corpus, CorpusError, Reading
-from tokstudio.core.base.errors import BinaryError
+from tokstudio.core.base.errors import BinaryError, EmptyError
 from tokstudio.core.base.progress import finish
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
-from tokstudio.core.corpus.readers import collect, columnar, compression, csv_rows, files
+from tokstudio.core.corpus.readers import collect, columnar, compression, csv_rows, datasets, files, json_rows
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
+from tokstudio.core.corpus.source import row_of
 
 
 def refused(path, **options):
@@ -86,6 +90,49 @@ def test_what_is_no_text_of_the_column_is_dropped_and_counted(write, name, data,
     assert (texts_of(source), source.note) == (texts, note)
 
 
+@pytest.mark.parametrize("begin", ["null\n", "\n \r\nnull\n", "\ufeffnull\r\n", "null\nnull\n"])
+def test_a_block_that_begins_with_null_is_read_as_any_other(write, begin):
+    """In a process of its own, as pyarrow would end it."""
+    lines = 3 * '{"text": "a"}\n'
+    for data in (begin + lines, ('{"text": "%s"}\n' % ("x" * 1_009)) * 1_024 + begin + lines):
+        program = "import sys, tokstudio; s = tokstudio.Corpus.from_files(sys.argv[1]).sources[0]; print(len(s.ends))"
+        command = [sys.executable, "-c", f"{program}; print(s.note)", str(write("a.jsonl", data.encode()))]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        nulls = several(begin.count("null"), "row without the column dropped", "rows without the column dropped")
+        assert done.stdout.splitlines() == [f"{data.count('text')}", nulls]
+
+
+LONG_NUMBER, DEEP = "9" * 5_000, "[" * 600 + "]" * 600
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ('{"text": "a"}{"text": "b"}', None),
+        (f'{{"text": "a", "size": {LONG_NUMBER}}}', "a"),
+        (f'{{"text": "a", "size": -{LONG_NUMBER}}}', "a"),
+        (f'{{"text": "a", "deep": {DEEP}}}', "a"),
+        (f'{{"text": {DEEP}}}', None),
+        ('{"text": "a", "size": NaN}', "a"),
+        ('{"text": "a", "size": Inf}', "a"),
+        ('\ufeff{"text": "a"}', "a"),
+    ],
+)
+@pytest.mark.parametrize("others", ["", "\n", "[\n", '{"text": 5}\n', '{"text":\n"joined"}\n'])
+def test_a_line_is_read_the_same_whatever_else_is_in_its_block(write, line, text, others):
+    good = '{"text": "good"}'
+    [source] = Corpus.from_files(write("a.jsonl", f"{good}\n{line}\n{others}{good}\n".encode())).sources
+    starts = [0, *source.ends.tolist()[:-1]]
+    read = {row_of(source, start)[1]: one for start, one in zip(starts, texts_of(source), strict=True)}
+    last = 3 + others.count("\n")
+    assert read == ({1: "good", 2: text, last: "good"} if text else {1: "good", last: "good"})
+
+
+def test_a_list_with_a_number_of_very_many_digits_is_read(write):
+    data = f'[{{"text": "a", "size": {LONG_NUMBER}}}, {{"text": "b", "size": 1}}]'
+    assert texts_of(Corpus.from_files(write("a.json", data.encode())).sources[0]) == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
@@ -95,11 +142,48 @@ def test_what_is_no_text_of_the_column_is_dropped_and_counted(write, name, data,
             "a quote in the row at line 5 is never closed; close it, or read the file as plain text (--as-text).",
         ),
         ("a.json", '[{"text": "a"},\n{"text": "b"},\n{"text": c}]', "the JSON is broken at line 3;"),
+        ("a.csv", 'id,text\r1,one\r2,"open\r', "a quote in the row at line 3 is never closed;"),
+        ("a.csv", 'id,text\n1,"a"\n2,"two\n""lines""","open\n3,x', "a quote in the row at line 3 is never closed;"),
+        ("a.csv", f'id,text\n1,"a"\n2,"{"long " * 40_000}\n', "a quote in the row at line 3 is never closed;"),
         ("a.json", '[{"text": "a"},\n{"text": "b"}', "the JSON ends too early;"),
+        ("a.json", '[{"text": "a"}]\nx', "the JSON is broken at line 2;"),
+        ("a.json", '{"text": "a"}\n{"text": "b"', "the JSON ends too early;"),
     ],
 )
 def test_what_breaks_the_rest_is_named_with_its_line(write, name, data, words):
     assert refused(write(name, data.encode())).startswith(f"{name}: {words}")
+
+
+ONE_AFTER_ANOTHER = {
+    "p.json": "\n".join(json.dumps({"text": text}, indent=2) for text in DOCUMENTS),
+    "p.jsonl": "\n".join(json.dumps({"text": text}, indent=2) for text in DOCUMENTS),
+    "lists.json": "".join(json.dumps([{"text": text}]) + "\n" for text in DOCUMENTS),
+    "sets.json": "".join(json.dumps({"v": 1, "data": [{"text": text}], "n": [1]}) for text in DOCUMENTS),
+    "long.json": "".join(json.dumps({"text": text, "no": "x" * (1 << 16)}) + "\n" for text in DOCUMENTS),
+}
+
+
+@pytest.mark.parametrize("name", ONE_AFTER_ANOTHER)
+@pytest.mark.parametrize("block", [1 << 6, 1 << 20])
+def test_json_values_one_after_another_are_all_read(write, monkeypatch, name, block):
+    monkeypatch.setattr(json_rows, "BLOCK", block)
+    [source] = Corpus.from_files(write(name, ONE_AFTER_ANOTHER[name].encode())).sources
+    assert (texts_of(source), source.kind, source.note) == (list(DOCUMENTS), "JSON", "")
+
+
+@pytest.mark.parametrize(
+    ("data", "texts", "unread"),
+    [
+        ({"train": [{"text": "a"}], "test": [{"text": "b"}]}, ["a"], '"test"'),
+        ({"about": [1], "a": [{"text": "a"}], "b": [{}], "c": [[{}]], "text": "t"}, ["a"], '"b", "text"'),
+        ({"a": [{"text": "a"}], **{f"b{n}": [{}] for n in range(7)}}, ["a"], '"b0", "b1", "b2", "b3", "b4" and 2 more'),
+        ({"text": "whole", "pages": [{"text": "a"}]}, ["whole"], ""),
+    ],
+)
+def test_lists_of_objects_beside_the_first_are_said_not_to_be_read(write, data, texts, unread):
+    [source] = Corpus.from_files(write("a.json", (2 * json.dumps(data)).encode()), field="text").sources
+    said = f"of each object, only the first list of objects is read, not {unread}" if unread else ""
+    assert (texts_of(source), source.note) == (texts * 2, said)
 
 
 def test_values_over_several_blocks_are_read_or_named(write, monkeypatch):
@@ -359,6 +443,52 @@ def test_quotes_behind_backslashes_are_read_where_nothing_else_fits(write):
     assert texts_of(source) == [row[1] for row in rows[1:]]
 
 
+LONG_VALUE = "long " * 40_000  # more than the csv module reads
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "texts"),
+    [
+        ("a.csv", f'text,n\nfoo,1\n{LONG_VALUE},2\n5" disk,3\n', ["foo", LONG_VALUE, '5" disk']),
+        ("b.csv", f'text,n\n"{LONG_VALUE}\n""yes""",2\n5" disk,3\n', [f'{LONG_VALUE}\n"yes"', '5" disk']),
+        ("c.csv", f'text|n\n"say \\"no\\""|1\n{LONG_VALUE},|2\n5" disk|3', ['say "no"', f"{LONG_VALUE},", '5" disk']),
+        ("a.tsv", f'text\tn\n"a ""b"" c"\t1\n{LONG_VALUE}\t2\n', ['a "b" c', LONG_VALUE]),
+    ],
+)
+def test_a_value_that_is_longer_than_the_csv_module_reads_changes_no_quotes(write, name, data, texts):
+    (source,) = Corpus.from_files(write(name, data.encode()), field="text").sources
+    assert (texts_of(source), source.note) == (texts, "")
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r", "\r\n"])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_a_table_of_names_alone_has_no_text(write, tmp_path, name, end):
+    path = write(name, ("text,n" if name == "a.csv" else "text\tn").encode() + end.encode())
+    with pytest.raises(EmptyError, match=r"the file has no text\.$"):
+        Corpus.from_files(path)
+    path.with_name("b.txt").write_bytes(b"Some text.")
+    [empty, text] = finish(Corpus.from_files_work(tmp_path, keep_empty=True)).sources
+    assert (empty.documents, text.documents) == (0, 1)
+
+
+@pytest.mark.parametrize("blank", ["\n", "\r\n\n\r\n", "\n" * 30_000])
+@pytest.mark.parametrize(("name", "delimiter"), [("a.csv", ","), ("a.tsv", "\t")])
+def test_blank_lines_before_the_names_of_columns_are_skipped(write, blank, name, delimiter):
+    data = blank + "n,text\n1,foo\n\n2\n3,bar\n".replace(",", delimiter)
+    (source,) = Corpus.from_files(write(name, data.encode())).sources
+    assert (texts_of(source), source.note) == (["foo", "bar"], "1 broken row dropped (row 3)")
+    assert [row_of(source, place)[1] for place in (0, 3)] == [2, 4]
+
+
+@pytest.mark.parametrize("block", [1 << 6, 1 << 20])
+def test_a_table_whose_rows_end_in_carriage_returns_is_read(write, monkeypatch, block):
+    monkeypatch.setattr(csv_rows, "BLOCKS", (block, 1 << 20))
+    monkeypatch.setattr(datasets, "MOST_COLUMNS", 10)
+    data = "text,n\r" + "".join(f'"two,\rlines",{number}\r' for number in range(99)) + '5" disk,99'
+    (source,) = Corpus.from_files(write("a.csv", data.encode())).sources
+    assert (texts_of(source), source.note) == (["two,\rlines"] * 99 + ['5" disk'], "")
+
+
 def test_tables_of_very_many_columns_are_read_or_refused(write, monkeypatch):
     for number, digits in ((20_000, 1), (10_000, 110)):  # the second row of names is longer than a megabyte
         names, values = (",".join(f"{kind}{at:0{digits}}" for at in range(number)) for kind in ("column", "value"))
@@ -456,6 +586,47 @@ def test_json_without_a_column_of_text_in_a_folder_or_an_archive_is_plain_text(w
         assert (source.data.tobytes(), source.is_rows, source.note) == (data, False, note)
     again = finish(read_again_work(folder / name, reading=Reading(least_characters=1)))
     assert again.data.tobytes() == data
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "fault"),
+    [
+        ("a.jsonl", '{"text": "a\tb"}\n', "line 1 is broken at character 12 (Invalid control character)"),
+        ("a.jsonl", '\n{"text": "a"}}\n', "line 2 is broken at character 14 (Extra data)"),
+        ("a.jsonl", f'{{"text": {DEEP}}}', "line 1 is nested too deeply"),
+        ("a.json", '[\n{"text": "a\tb"}]', "the JSON is broken at line 2"),
+        ("a.json", '[{"text": "a"', "the JSON is broken at line 1"),
+        ("a.json", '{"text": "a"', "the JSON ends too early"),
+        ("a.json", f'[{{"text": "{"a" * 3_000}"}}]', "its first row has more than 2,000 bytes"),
+        ("a.jsonl", f'{{"text": "{"a" * 3_000}"}}', "its first row has more than 2,000 bytes"),
+    ],
+)
+def test_json_without_a_whole_row_is_refused_with_what_is_wrong(write, monkeypatch, tmp_path, name, data, fault):
+    monkeypatch.setattr(datasets, "_HEAD_OF_ROWS", 1_000)
+    monkeypatch.setattr(datasets, "_LONGEST_ROW", 2_000)
+    path = write(name, data.encode())
+    assert refused(path, field="text") == f"{name}: {fault}; mend it, or read the file as plain text (--as-text)."
+    with pytest.raises(NoColumnOfTextError) as caught:
+        finish(read_work(path))
+    assert (
+        str(caught.value) == f"{name}: {fault}; mend it, else read the file as plain text, with its braces and names."
+    )
+    [source] = Corpus.from_files(tmp_path).sources
+    assert (texts_of(source), source.note) == ([data], f"{fault}; read as plain text")
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_a_first_row_that_is_longer_than_what_is_usually_looked_at_is_read(write, monkeypatch, name):
+    monkeypatch.setattr(datasets, "_HEAD_OF_ROWS", 1_000)
+    texts = ["a" * 3_000, "b"]
+    rows = [{"text": text} for text in texts]
+    data = json.dumps(rows) if name == "a.json" else "\n".join(map(json.dumps, rows))
+    assert texts_of(Corpus.from_files(write(name, data.encode())).sources[0]) == texts
+
+
+def test_a_column_of_rows_without_columns_is_refused(write):
+    message = refused(write("a.jsonl", b"{}\n{}\n"), field="text")
+    assert message == 'a.jsonl: there is no column "text"; there are no columns.'
 
 
 def test_columns_that_are_chosen_of_plain_text_are_said_to_be_unused(write):

@@ -190,6 +190,20 @@ def test_other_encodings_of_json_and_tables_are_decoded(write):
         assert texts_of(source) == documents
 
 
+@pytest.mark.parametrize("encoding", ["cp037", "cp273", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_a_chosen_encoding_decodes_data_whose_bytes_look_binary(write, encoding):
+    documents = [f"Satz {n} und noch einer{'' if encoding.startswith('cp') else chr(0xFFFF)}" for n in range(40)]
+    records = [{"text": text, "n": n} for n, text in enumerate(documents)]
+    lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    table = "text,n\n" + "".join(f"{text},{n}\n" for n, text in enumerate(documents))
+    made = {"a.csv": table, "a.tsv": table.replace(",", "\t"), "a.jsonl": lines, "a.json": json.dumps(records)}
+    for name, text in made.items():
+        [source] = Corpus.from_files(write(name, text.encode(encoding)), encoding=encoding).sources
+        assert (texts_of(source), source.encoding, source.note) == (documents, encoding, "")
+        [whole] = Corpus.from_files(write(name, text.encode(encoding)), encoding=encoding, as_text=True).sources
+        assert (texts_of(whole), whole.encoding) == ([text], encoding)
+
+
 def test_filters_drop_cut_and_count(write):
     documents = ["日本語です", "ab", "a long document", "ab", "日本語です", "x"]
     for name in ("a.jsonl", "a.parquet", "a.csv"):

@@ -137,7 +137,7 @@ def column_named(columns: Iterable[Column], name: str, file: str) -> Column:
         if column.name == name:
             return column
     names = first_few([column.name for column in all_columns], _MOST_NAMED)
-    raise CorpusError(f"{file}: there is no column {shown(name)}; there are {names}.")
+    raise CorpusError(f"{file}: there is no column {shown(name)}; there are {names or 'no columns'}.")
 
 
 # --- Finds the columns of rows, nested ones as paths, and takes the texts of one out of Arrow arrays ------------------

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 # The longest row that is read; a block holds at least one row.
 BLOCKS = (1 << 22, 1 << 29)
 _LINES = 100
+_PIECE = 1 << 20
 _LONGEST_NAME = 64
 _NUMBER = re.compile(r"[-+]?[\d.,]+")
 
@@ -52,7 +54,7 @@ def dialect_of(
 
     A first row with one of the names that are `asked` for is the names of the columns.
     """
-    lines = lines_of(head)
+    lines = lines_of(head.lstrip("\r\n"))
     whole = lines if is_whole or len(lines) < 2 else lines[:-1]
     lines = whole[:_LINES]
     quote = '"' if kind != TSV or _has_quotes(lines) else ""
@@ -88,8 +90,13 @@ def _is_strict(lines: list[str], delimiter: str, quote: str, escape: str) -> boo
         for _ in _reader(lines, delimiter, quote, escape, strict=True):
             pass
     except csv.Error as error:
-        return "unexpected end" in str(error)
+        return _is_cut(error)
     return True
+
+
+def _is_cut(error: csv.Error) -> bool:
+    """Whether the lines were well-formed up to their end, or to a value of more than 128 KiB."""
+    return "unexpected end" in str(error) or "field larger" in str(error)
 
 
 def sample_of_table(head: str, is_whole: bool, dialect: Dialect) -> Iterator[dict[str, object]]:
@@ -184,16 +191,29 @@ class RowTooLongError(CorpusError):
 
 
 class _Counting(io.RawIOBase):
-    """A file for pyarrow that counts the quotes in it."""
+    """A file for pyarrow that counts the quotes in it.
+
+    It begins with its first row and ends with a line feed: otherwise pyarrow would skip a blank line in place of the
+    names of the columns, or nothing where only the names are there.
+    """
 
     def __init__(self, below: Stream, quote: str) -> None:
         self._below, self._quote, self.quotes = Peekable(below), quote.encode(), 0
+        self._is_ended = False
+        begin = b""
+        while not begin and (piece := self._below.peek(_PIECE)):
+            begin = piece.lstrip(b"\r\n")
+            self._below.read(len(piece) - len(begin))
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        content = self._below.read_whole(size if size >= 0 else sys.maxsize)
+        size = size if size >= 0 else sys.maxsize
+        content = self._below.read_whole(size)
+        if len(content) < size and not self._is_ended:
+            self._is_ended = True
+            content += b"" if content.endswith((b"\n", b"\r")) else b"\n"
         if self._quote:
             self.quotes += content.count(self._quote)
         return content
@@ -201,45 +221,31 @@ class _Counting(io.RawIOBase):
 
 def unclosed_quote(stream: Stream, dialect: Dialect) -> int:
     """The line on which the row begins whose quote is never closed; 0 where all are closed."""
-    lines = _Lines(stream)
-    reader = _reader(lines, dialect.delimiter, dialect.quote, dialect.escape)
-    first = 1
-    try:
-        for _ in reader:
-            if lines.ended:
-                return first
-            first = lines.number + 1
-    except csv.Error:  # a value is longer than 128 KiB
-        return first
-    return 0
+    delimiter, quote, escape = map(re.escape, (dialect.delimiter, dialect.quote, dialect.escape))
+    escaped, doubled = (f"|{escape}.", "") if escape else ("", f"|{quote}{quote}")
+    # From within or behind a value to the quote before another one, and from there to the quote behind it. The csv
+    # module would not do: it refuses values of more than 128 KiB.
+    opening = re.compile(f"(?:[^{delimiter}{escape}]++|{delimiter}(?!{quote}){escaped})*+{delimiter}{quote}")
+    closing = re.compile(f"(?:[^{quote}{escape}]++{doubled}{escaped})*+{quote}")
+    first, is_open = 0, False
+    for number, line in enumerate(_lines(stream), 1):
+        at = 0
+        if not is_open:
+            first, is_open = number, line.startswith(dialect.quote)
+            at = int(is_open)
+        while match := (closing if is_open else opening).match(line, at):
+            at, is_open = match.end(), not is_open
+    return first if is_open else 0
 
 
-class _Lines:
-    """The lines of a stream in UTF-8."""
-
-    def __init__(self, stream: Stream) -> None:
-        self._stream, self._cut = stream, b""
-        self._lines: Iterator[bytes] = iter(())
-        self.number, self.ended = 0, False
-
-    def __iter__(self) -> _Lines:
-        return self
-
-    def __next__(self) -> str:
-        while True:
-            for line in self._lines:
-                self.number += 1
-                return line.decode("utf-8", "replace")
-            piece = self._stream.read(1 << 20)
-            if not piece:
-                if not self._cut:
-                    self.ended = True
-                    raise StopIteration
-                lines, self._cut = [self._cut], b""
-            else:
-                *whole, self._cut = (self._cut + piece).split(b"\n")
-                lines = [line + b"\n" for line in whole]
-            self._lines = iter(lines)
+def _lines(stream: Stream) -> Iterator[str]:
+    """The lines of a stream in UTF-8, without their ends."""
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("replace"), translate=True)
+    cut = ""
+    while piece := stream.read(_PIECE):
+        *whole, cut = (cut + decoder.decode(piece)).split("\n")
+        yield from whole
+    yield from (cut + decoder.decode(b"", final=True)).split("\n")
 
 
 def _reader(lines: Iterable[str], delimiter: str, quote: str, escape: str, strict: bool = False) -> Iterator[list[str]]:
@@ -275,8 +281,7 @@ def _has_quotes(lines: list[str]) -> bool:
         for _ in csv.reader(lines, delimiter="\t", strict=True):
             pass
     except csv.Error as error:
-        is_cut = "unexpected end" in str(error)
-        return is_cut and _fit(_rows(lines, "\t", '"', "")) >= _fit(_rows(lines, "\t", "", ""))
+        return _is_cut(error) and _fit(_rows(lines, "\t", '"', "")) >= _fit(_rows(lines, "\t", "", ""))
     return True
 
 

@@ -30,6 +30,8 @@ from tokstudio.core.corpus.readers.csv_rows import Dialect, dialect_of, read_tab
 from tokstudio.core.corpus.readers.files import Budget, ContentFile, FileText, TextStore
 from tokstudio.core.corpus.readers.json_rows import (
     Plan,
+    fault_of_json,
+    fault_of_lines,
     read_json_work,
     read_lines_work,
     sample_of_json,
@@ -64,6 +66,7 @@ class Look:
     dialect: Dialect | None = None  # of CSV and TSV
     rows: int | None = None
     has_no_text: bool = False  # whether it is read as plain text because it is JSON in which no column holds text
+    fault: str = ""  # what is broken in JSON of which not one row can be read
 
     @property
     def shown(self) -> str:
@@ -85,12 +88,14 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     """
     name, head = text.name, text.head()
     kind = kinds.kind_of(name, head)
-    if encoding == "bytes" or (kind.is_binary and encoding is not None and kind.name != LFS_POINTER):
+    if encoding == "bytes":
         return Look(kinds.TEXT, text.compression)
-    if kind.is_binary:
+    if kind.is_binary and (encoding is None or kind.name == LFS_POINTER):
         raise no_text(name, kind.name)
-    if kind.name != kinds.TEXT or reading.as_text:
+    if kind.name in (*kinds.COLUMNAR, *kinds.ARCHIVES):
         return Look(kind.name, text.compression)
+    if reading.as_text:
+        return Look(kinds.TEXT, text.compression)
     is_whole = len(head) < SAMPLE
     encoding_found = (
         with_byte_order(encoding, np.frombuffer(head, np.uint8)) if encoding else encoding_of(head, is_whole)
@@ -102,7 +107,7 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     for size in (_HEAD_OF_ROWS, _LONGEST_ROW):
         head = text.peek(size)
         is_whole, decoded = len(head) < size, _decoded(head, encoding_found)
-        if is_whole or "\n" in decoded or sort in (kinds.JSON, kinds.JSON_LINES):
+        if is_whole or _has_row(sort, decoded):
             break
     dialect = None
     if sort == kinds.JSON_LINES:
@@ -110,8 +115,8 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     elif sort == kinds.JSON:
         rows = sample_of_json(decoded)
     else:
-        first, end, _ = decoded.partition("\n")
-        if not (end or is_whole) or max(map(first.count, kinds.DELIMITERS)) >= MOST_COLUMNS:
+        first = io.StringIO(decoded, newline="").readline()
+        if not (is_whole or first.endswith(("\n", "\r"))) or max(map(first.count, kinds.DELIMITERS)) >= MOST_COLUMNS:
             raise CorpusError(
                 f"{name}: its first row has more than {MOST_COLUMNS:,} columns or {_LONGEST_ROW:,} bytes; read it as "
                 "plain text (--as-text)."
@@ -121,13 +126,31 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     columns = columns_of_rows(row for row, _ in zip(rows, range(_ROWS_LOOKED_AT), strict=False))
     if dialect is not None and not columns:
         columns = tuple(Column(one, TEXT, (), (one,), (0,)) for one in dialect.names)
+    fault = "" if columns or dialect is not None else _fault(sort, decoded, is_whole)
     if not reading.field and suggested(columns) is None:
-        return Look(kinds.TEXT, text.compression, has_no_text=True)  # word counts, numbers, settings
-    return Look(sort, text.compression, encoding_found, columns, dialect)
+        # Word counts, numbers, settings.
+        return Look(kinds.TEXT, text.compression, has_no_text=True, fault=fault)
+    return Look(sort, text.compression, encoding_found, columns, dialect, fault=fault)
+
+
+def _has_row(sort: str, decoded: str) -> bool:
+    """Whether a text begins with a whole row; that of JSON may extend over lines."""
+    if sort == kinds.JSON:
+        return next(sample_of_json(decoded), None) is not None
+    return "\n" in decoded or (sort != kinds.JSON_LINES and "\r" in decoded)
+
+
+def _fault(sort: str, decoded: str, is_whole: bool) -> str:
+    """What is wrong with JSON in which no row was found; "" where nothing is."""
+    if not (is_whole or _has_row(sort, decoded)):
+        return f"its first row has more than {_LONGEST_ROW:,} bytes"
+    return fault_of_json(decoded) if sort == kinds.JSON else fault_of_lines(decoded)
 
 
 def plan_of(text_look: Look, reading: Reading, name: str) -> Plan:
     """The columns to read; CorpusError where there is no such column or it holds no text."""
+    if text_look.fault:
+        raise CorpusError(f"{name}: {text_look.fault}; mend it, or read the file as plain text (--as-text).")
     chosen = reading.field or suggested(text_look.columns)
     if chosen is None:
         if [column.name for column in text_look.columns] == _WORD_COUNTS:
@@ -150,10 +173,9 @@ def plan_of(text_look: Look, reading: Reading, name: str) -> Plan:
 def refuse_without_text(text: OpenText, text_look: Look) -> None:
     """Raises NoColumnOfTextError for a file of JSON, as its name says, in which no column holds text."""
     if text_look.has_no_text and kinds.suffix_of(text.name) in kinds.NAMED_JSON:
-        raise NoColumnOfTextError(
-            f"{text.name}: no column of this JSON holds text; if these are word counts, open them as such"
-            f"{READ_AS_TEXT}."
-        )
+        counts = "no column of this JSON holds text; if these are word counts, open them as such"
+        fault = text_look.fault and f"{text_look.fault}; mend it"
+        raise NoColumnOfTextError(f"{text.name}: {fault or counts}{READ_AS_TEXT}.")
 
 
 def read_rows_work(

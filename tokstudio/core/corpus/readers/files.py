@@ -26,6 +26,7 @@ from tokstudio.core.base.machine import free_memory
 from tokstudio.core.base.private_folders import cache_folder, make_private, temporary_folder
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import printable, size_text
+from tokstudio.core.text.utf8 import AnyPath
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -352,6 +353,13 @@ def read_regular_work(
             raise CorpusError(f"{file_name(path)}: the file became shorter while it was being read; try again.")
     raw.setflags(write=False)
     return raw, status
+
+
+def path_of(given: AnyPath) -> Path:
+    """A path that was given; raises CorpusError where it is empty, which would be the current folder."""
+    if not os.fspath(given):
+        raise CorpusError("The name of a file is empty: give the path of a file or a folder.")
+    return Path(given)
 
 
 def refuse_irregular(path: Path) -> None:

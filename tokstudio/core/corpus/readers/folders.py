@@ -22,7 +22,7 @@ from tokstudio.core.base.subprocesses import ChildProcess
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import look
-from tokstudio.core.corpus.readers.files import plain_errors
+from tokstudio.core.corpus.readers.files import path_of, plain_errors
 from tokstudio.core.corpus.readers.kinds import COLUMNAR, DATA, JSON, kind_of, suffix_of
 from tokstudio.core.corpus.readers.streams import OpenText
 from tokstudio.core.hub.addresses import Address, address_of, parse_address
@@ -116,7 +116,7 @@ def read_folder_work(path: AnyPath, own: Collection[Path] = ()) -> Work[Folder]:
         CorpusError: It cannot be read, or holds none.
     """
     owned = frozenset(map(os.path.realpath, own))
-    root, files, skipped = Path(path), list[Path](), list[tuple[Path, str]]()
+    root, files, skipped = path_of(path), list[Path](), list[tuple[Path, str]]()
     folders, columnar, inside = [root], set[Path](), _held_together(root)
     while folders:
         folder = folders.pop()
@@ -184,12 +184,12 @@ def expand_work(
 
     Raises:
         ConfigError: An address is none that TokStudio reads.
-        CorpusError: A folder cannot be read, or a text cannot be fetched.
+        CorpusError: A folder cannot be read, a text cannot be fetched, or a path is empty.
     """
     entries: list[Entry] = []
     several = list(paths)
     for given in several:
-        path, address = Path(given), address_of(given)
+        path, address = path_of(given), address_of(given)
         if address is not None:
             entries += yield from _fetched_work(address, fetching or Fetching())
         elif os.path.isdir(path) and (kept := kept_at(path)) is not None:

@@ -8,23 +8,29 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from tokstudio.core.base.errors import CorpusError
-from tokstudio.core.base.json_depth import is_too_deep
+from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.untyped import untyped
+from tokstudio.core.base.wording import first_few
 from tokstudio.core.corpus.readers.collect import NO_VALUE, Collector
 from tokstudio.core.corpus.readers.compression import Stream
 from tokstudio.core.corpus.readers.contents import TEXT_FIELDS, Column, text_of_row, texts_of, type_of
+from tokstudio.core.corpus.readers.kinds import JSON_DECODER, parsed_json
 from tokstudio.core.corpus.readers.streams import OpenText, Utf8Stream
 from tokstudio.core.text.utf8 import to_utf8
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 BLOCK = 1 << 20  # small, so that no call on a block holds the interpreter for long
 ROWS = 1_000  # parsed before they are added together
+_NAMED = 5  # columns that are not read
 _LONGEST = 1 << 28  # characters of one object in a list
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -64,6 +70,32 @@ def sample_of_json(head: str) -> Iterator[dict[str, object]]:
         return
 
 
+def fault_of_lines(head: str) -> str:
+    """What is wrong with the first line that is not blank; "" where there is nothing."""
+    number, line = next(
+        ((number, line) for number, line in enumerate(head.split("\n"), 1) if line.strip()), (0, "null")
+    )
+    if _parsed(line) is not None:
+        return ""
+    try:
+        JSON_DECODER.decode(line.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        return f"line {number:,} is broken at character {error.pos + 1:,} ({error.msg.removesuffix(' at')})"
+    except RecursionError:
+        pass
+    return f"line {number:,} is {TOO_DEEP}"
+
+
+def fault_of_json(head: str) -> str:
+    """What is wrong with the first value of a JSON text; "" where there is nothing."""
+    objects = _Objects(io.BytesIO(to_utf8(head)), "")
+    try:
+        next(iter(objects), None)
+    except CorpusError:
+        return f"the JSON {objects.fault}"
+    return ""
+
+
 def read_lines_work(text: OpenText, lines: Utf8Stream, plan: Plan, collect: Collector) -> Work[None]:
     """Reads JSON Lines; lines that are broken, or without text in the column, are dropped and counted."""
     number = 1
@@ -77,16 +109,18 @@ def read_lines_work(text: OpenText, lines: Utf8Stream, plan: Plan, collect: Coll
 
 
 def read_json_work(text: OpenText, stream: Utf8Stream, plan: Plan, collect: Collector) -> Work[None]:
-    """Reads a JSON list of objects, an object that holds one, or one object."""
-    batch = _Batch(plan, collect)
-    for number, row in enumerate(_Objects(stream, text.name), 1):
+    """Reads JSON lists of objects, objects that hold one, or objects, one after another."""
+    batch, objects = _Batch(plan, collect), _Objects(stream, text.name)
+    for number, row in enumerate(objects, 1):
         batch.add(row, number)
         if len(batch) == ROWS:
             batch.flush()
             if collect.is_full:
-                return
+                break
             yield Progress("reading", min(text.done, text.size), text.size)
     batch.flush()
+    if objects.note and objects.note not in collect.dropped.further:
+        collect.dropped.further.append(objects.note)
 
 
 def _blocks(stream: Stream) -> Iterator[tuple[bytes, int]]:
@@ -117,6 +151,9 @@ def _add_block(block: bytes, first: int, plan: Plan, collect: Collector) -> bool
     if len(types) < len(columns):
         return False
     schema = pyarrow.schema(list(types.items()))
+    numbers = _numbers_of_objects(block, first)
+    if numbers is None:
+        return False
     try:
         table = arrow_json.read_json(
             io.BytesIO(block),
@@ -125,13 +162,7 @@ def _add_block(block: bytes, first: int, plan: Plan, collect: Collector) -> bool
         )
     except pyarrow.ArrowInvalid:
         return False
-    # A broken line and the next one can be one object.
-    lines = block.count(b"\n") + (not block.endswith(b"\n"))
-    if table.num_rows == lines:
-        numbers = np.arange(first, first + lines)
-    else:
-        numbers = first + np.flatnonzero([bool(line.strip()) for line in block.split(b"\n")])
-    if table.num_rows != len(numbers):
+    if table.num_rows != len(numbers):  # several objects on one line
         return False
     done = 0
     for batch in table.to_batches():
@@ -142,11 +173,32 @@ def _add_block(block: bytes, first: int, plan: Plan, collect: Collector) -> bool
     return True
 
 
+def _numbers_of_objects(block: bytes, first: int) -> NDArray[np.int64] | None:
+    """The numbers of the lines that are not blank; None where one of them does not begin and end as an object does.
+
+    What follows relies on it: pyarrow ends the process where a block begins with null, and ignores line feeds between
+    other signs, so that two broken lines can be one object.
+    """
+    seams = block.count(b"\n") - block.endswith(b"\n")
+    if block.startswith(b"{") and block.endswith((b"}", b"}\n")) and block.count(b"}\n{") == seams:
+        return np.arange(first, first + seams + 1)
+    lines = [line.strip() for line in block.split(b"\n")]
+    if any(line[:1] + line[-1:] not in (b"", b"{}") for line in lines):
+        return None
+    return first + np.flatnonzero([bool(line) for line in lines])
+
+
 def _add_lines_work(block: bytes, first: int, plan: Plan, collect: Collector, text: OpenText) -> Work[None]:
     batch = _Batch(plan, collect)
     for number, line in enumerate(block.split(b"\n"), first):
         if line and not line.isspace():
-            row = _parsed(line.decode("utf-8", "replace"))
+            decoded = line.decode("utf-8", "replace")
+            row = _parsed(decoded)
+            if row is None and (is_too_deep(decoded) or "Inf" in decoded):
+                # In a block, pyarrow reads deep nesting, and Inf for Infinity; Python reads neither.
+                batch.flush()
+                if _add_block(line, number, plan, collect):
+                    continue
             if row is None:
                 collect.dropped.add_broken(number)
             else:
@@ -159,10 +211,8 @@ def _add_lines_work(block: bytes, first: int, plan: Plan, collect: Collector, te
 
 def _parsed(line: str) -> object:
     """The value of a line; None where it is broken."""
-    try:
-        value = None if is_too_deep(line) else json.loads(line.removeprefix("\ufeff"))
-    except (ValueError, RecursionError):
-        return None
+    line = line.removeprefix("\ufeff")
+    value = parsed_json(line)
     return [] if value is None and line.strip() == "null" else value
 
 
@@ -223,45 +273,68 @@ def _key(row: object, column: Column) -> str:
 
 
 class _Objects:
-    """The objects of a JSON text, one at a time; only one of them is held."""
+    """The objects of JSON texts that follow one another, one at a time; only one of them is held."""
 
     def __init__(self, stream: Stream, name: str) -> None:
         self._stream, self._name = stream, name
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._decoder = json.JSONDecoder()
         self._text, self._at, self._ended, self._before = "", 0, False, 0
+        self._unread: dict[str, None] = {}
 
     def __iter__(self) -> Iterator[object]:
         opening = self._next()
-        self._at += 1
-        if opening == "[":
-            yield from self._list()
-        elif opening == "{":
-            yield from self._object()
-        else:
-            raise self._broken()
+        while opening:
+            if opening not in "[{":
+                raise self._broken()
+            self._at += 1
+            yield from self._list() if opening == "[" else self._object()
+            opening = self._peek()
+
+    @property
+    def note(self) -> str:
+        """What is not read of the objects so far that hold a list of them; "" where that is nothing."""
+        names = first_few(list(self._unread), _NAMED)
+        return names and f"of each object, only the first list of objects is read, not {names}"
 
     def _object(self) -> Iterator[object]:
         """The objects of the first list of objects in an object; the object itself where there is none."""
         whole: dict[str, object] = {}
+        is_read = False
         while self._next() != "}":
             key = self._value()
             if not isinstance(key, str) or self._next() != ":":
                 raise self._broken()
             self._at += 1
-            if self._next() == "[":
+            if is_read:
+                self._pass_over(key)
+            elif self._next() == "[":
                 self._at += 1
                 if self._next() == "{" and not any(isinstance(whole.get(name), str) for name in TEXT_FIELDS):
+                    is_read = True
                     yield from self._list()
-                    return
-                whole[key] = list(self._list())
+                else:
+                    whole[key] = list(self._list())
             else:
                 whole[key] = self._value()
             if self._next() == ",":
                 self._at += 1
             elif self._next() != "}":
                 raise self._broken()
-        yield whole
+        self._at += 1
+        if not is_read:
+            yield whole
+
+    def _pass_over(self, key: str) -> None:
+        """Passes the value of a key, and keeps the key where it is a text or a list of objects."""
+        if self._next() == "[":
+            self._at += 1
+            is_unread = self._next() == "{"
+            for _ in self._list():
+                pass
+        else:
+            is_unread = isinstance(self._value(), str) and key in TEXT_FIELDS
+        if is_unread:
+            self._unread[key] = None
 
     def _list(self) -> Iterator[object]:
         """The rest of a list after its opening bracket."""
@@ -275,7 +348,13 @@ class _Objects:
         self._at += 1
 
     def _next(self) -> str:
-        """The next sign after white space, which is not passed."""
+        """The next sign after white space, which is not passed; CorpusError at the end."""
+        if sign := self._peek():
+            return sign
+        raise self._broken()
+
+    def _peek(self) -> str:
+        """As `_next`, but "" at the end."""
         while True:
             match = _SPACE.match(self._text, self._at)
             assert match is not None
@@ -283,14 +362,14 @@ class _Objects:
             if self._at < len(self._text):
                 return self._text[self._at]
             if not self._more(BLOCK):
-                raise self._broken()
+                return ""
 
     def _value(self) -> object:
         """The next value, which is passed."""
         size = BLOCK
         while True:
             try:
-                value, end = self._decoder.raw_decode(self._text, self._at)
+                value, end = JSON_DECODER.raw_decode(self._text, self._at)
                 # A number may go on.
                 if end < len(self._text) or self._ended:
                     self._at = end
@@ -319,7 +398,11 @@ class _Objects:
         self._text = "".join(pieces)
         return there > 0
 
-    def _broken(self) -> CorpusError:
+    @property
+    def fault(self) -> str:
+        """What is wrong with the JSON where reading stopped."""
         line = 1 + self._before + self._text.count("\n", 0, self._at)
-        what = "ends too early" if self._ended and self._at >= len(self._text) else f"is broken at line {line:,}"
-        return CorpusError(f"{self._name}: the JSON {what}; to read it as it stands, read it as plain text.")
+        return "ends too early" if self._ended and self._at >= len(self._text) else f"is broken at line {line:,}"
+
+    def _broken(self) -> CorpusError:
+        return CorpusError(f"{self._name}: the JSON {self.fault}; to read it as it stands, read it as plain text.")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from pathlib import PurePath
@@ -40,7 +41,15 @@ _MOST_FIT = 0.6  # of the rows of a table
 _NAME = re.compile(r"[\w.-]+( [\w.-]+){0,2}")  # of the only column
 _COMPRESSIONS = frozenset((".gz", ".zst", ".zstd", ".xz", ".bz2"))
 _OBJECT = re.compile(r'\s*\{\s*"([^"\\]|\\.)*"\s*:')
+_MOST_DIGITS = 600  # of a whole number; Python may refuse those with more
 _LIST_OF_OBJECTS = re.compile(r'\s*\[\s*\{\s*("([^"\\]|\\.)*"\s*:|\})')
+
+
+def _whole_number(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
+
+JSON_DECODER = json.JSONDecoder(parse_int=_whole_number)
 
 
 @dataclass(frozen=True)
@@ -85,7 +94,7 @@ def text_kind(name: str, head: str, is_whole: bool, has_delimiter: bool = False)
     lines = [line for line in head.split("\n") if line.strip()]
     # The last line may be cut.
     lines = lines[:_LINES] if is_whole or len(lines) < 2 else lines[:-1][:_LINES]
-    if _is_json_lines(suffix, lines):
+    if _is_json_lines(suffix, lines, head):
         return JSON_LINES
     if _is_json(suffix, head, is_whole):
         return JSON
@@ -97,34 +106,36 @@ def text_kind(name: str, head: str, is_whole: bool, has_delimiter: bool = False)
 def is_named_json(name: str, head: str) -> bool:
     """Whether a text that begins so is JSON of any kind, as its name says."""
     first = next((line for line in head.split("\n") if line.strip()), "").strip()
-    return suffix_of(name) in NAMED_JSON and (first[:1] in tuple("[{") or _parsed(first) is not None)
+    return suffix_of(name) in NAMED_JSON and (first[:1] in tuple("[{") or parsed_json(first) is not None)
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines with their line feeds; unlike `splitlines`, no other character ends one."""
-    lines = [f"{line}\n" for line in text.split("\n")]
-    return lines[:-1] if text.endswith("\n") else [*lines[:-1], lines[-1][:-1]] if text else []
+    """The lines with their line feeds or carriage returns; unlike `splitlines`, no other character ends one."""
+    return list(io.StringIO(text, newline=""))
 
 
-def _is_json_lines(suffix: str, lines: list[str]) -> bool:
+def parsed_json(text: str) -> object:
+    """The value of a JSON text; None also where it is broken."""
+    try:
+        return None if is_too_deep(text) else JSON_DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_json_lines(suffix: str, lines: list[str], head: str) -> bool:
     if suffix in _NAMED_LINES:
-        return bool(lines) and lines[0].lstrip()[:1] == "{"
-    return len(lines) > 1 and all(isinstance(_parsed(line), dict) for line in lines)
+        if lines and lines[0].strip() == "{" and _OBJECT.match(head):
+            return False  # objects over several lines
+        return any(line.lstrip("\ufeff \t")[:1] == "{" for line in lines)
+    return len(lines) > 1 and all(isinstance(parsed_json(line), dict) for line in lines)
 
 
 def _is_json(suffix: str, text: str, is_whole: bool) -> bool:
     if _LIST_OF_OBJECTS.match(text):
-        return suffix == ".json" or not is_whole or isinstance(_parsed(text), list)
-    if suffix == ".json":
+        return suffix == ".json" or not is_whole or isinstance(parsed_json(text), list)
+    if suffix in NAMED_JSON:
         return _OBJECT.match(text) is not None
-    return not suffix and is_whole and _OBJECT.match(text) is not None and isinstance(_parsed(text), dict)
-
-
-def _parsed(text: str) -> object:
-    try:
-        return None if is_too_deep(text) else json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    return not suffix and is_whole and _OBJECT.match(text) is not None and isinstance(parsed_json(text), dict)
 
 
 def _is_table(lines: list[str], is_whole: bool) -> bool:
