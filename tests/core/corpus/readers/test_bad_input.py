@@ -313,6 +313,27 @@ def test_a_description_with_values_of_other_kinds_is_refused(write):
     assert causes >= {TypeError, ValueError, KeyError}
 
 
+def test_columns_of_one_name_are_refused_only_where_they_are_read(write):
+    columns = [pa.array(["a", "b"]), pa.array(["c", "d"]), pa.array(["e", "f"])]
+    table = pa.table(columns, names=["text", "x", "x"])
+    parquet.write_table(table, made := io.BytesIO())
+    files = {"a.parquet": made.getvalue()}
+    for name, new in (("a.arrow", ipc.new_file), ("stream.arrow", ipc.new_stream)):
+        with new(made := io.BytesIO(), table.schema) as writer:
+            writer.write_table(table)
+        files[name] = made.getvalue()
+    inside = pa.table({"s": pa.StructArray.from_arrays(columns, names=["t", "x", "x"]), "text": ["a", "b"]})
+    with ipc.new_file(made := io.BytesIO(), inside.schema) as writer:
+        writer.write_table(inside)
+    files["inside.arrow"] = made.getvalue()
+    for name, data in files.items():
+        path, field = write(name, data), "s.x" if name == "inside.arrow" else "x"
+        assert texts_of(Corpus.from_files(path).sources[0]) == ["a", "b"]
+        wanted = f'{name}: 2 columns have the name "{field}"; give them different names, or choose another column.'
+        assert refused(path, field=field) == wanted
+        assert refused(path, split_by=field) == wanted
+
+
 def test_bombs_in_archives_are_refused(write, small_bombs):
     text = b"hello world text \n" * 1_000
     assert "as only a bomb does" in refused(write("a.tar", of_sparse(text, 100_000_000, f"0,{len(text)}")))

@@ -16,6 +16,7 @@ from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.untyped import untyped
 from tokstudio.core.corpus.readers.collect import Collector
 from tokstudio.core.corpus.readers.compression import refuse_bomb
+from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.readers.contents import Column, columns_of_schema, texts_of
 from tokstudio.core.corpus.readers.json_rows import Plan
 from tokstudio.core.corpus.readers.kinds import ARROW, PARQUET
@@ -54,11 +55,16 @@ class Table:
 
     def columns(self, in_first_group: bool = False) -> tuple[Column, ...]:
         """The columns, with the texts of the first rows; afterwards the table must be opened anew.
+    @property
+    def schema(self) -> Any:  # noqa: ANN401
+        """The columns with their types."""
+        return self.source.schema_arrow if self.kind == PARQUET else self.source.schema
+
 
         With `in_first_group`, as of `read_work` with groups.
         """
         with _plain(self):
-            schema = self.source.schema_arrow if self.kind == PARQUET else self.source.schema
+            schema = self.schema
             names = schema.names[:_MOST_LOOKED_AT]
             groups = range(min(1, self.source.num_row_groups)) if in_first_group else None
             first = next(self._batches(_SAMPLE, names, groups), None)
@@ -67,7 +73,7 @@ class Table:
     def schema_columns(self) -> tuple[Column, ...]:
         """The columns without texts, for which no rows are read."""
         with _plain(self):
-            return columns_of_schema(self.source.schema_arrow if self.kind == PARQUET else self.source.schema, [])
+            return columns_of_schema(self.schema, [])
 
     def chunks(self, group: int, names: Sequence[str]) -> list[Chunk]:
         """Where some columns of a group of rows are in a Parquet file, as its description says."""
@@ -112,13 +118,19 @@ class Table:
         With `groups`, only these groups of rows of a Parquet file, whose pages are not looked at before: that is for a
         process that may run out of memory, where a file is not at hand.
         """
-        names = [column.steps[0] for column in (*plan.texts, plan.split) if column is not None]
+        columns = [column for column in (*plan.texts, plan.split) if column is not None]
+        names = [column.steps[0] for column in columns]
         before = bytes_read = 0
         with _plain(self):
+
+        Raises:
+            CorpusError: It is damaged, unpacks to so much that it must be a bomb, or has several such columns.
             for batch in self._batches(ROWS, list(dict.fromkeys(names)), groups):
                 batch = batch.select(list(dict.fromkeys(names)))
                 step = ROWS
                 if any(_points_elsewhere(kind) for kind in batch.schema.types):
+            for column in columns:
+                self._refuse_several(column)
                     step = max(1, min(ROWS, AT_ONCE // max(1, batch.get_total_buffer_size())))
                 for start in range(0, len(batch), step):
                     piece = batch.slice(start, step)
@@ -133,6 +145,21 @@ class Table:
         """Adds the texts of rows; returns their bytes."""
         wanted = {column.steps[0] for column in (*plan.texts, plan.split) if column is not None}
         columns = {name: _valid(batch.column(batch.schema.get_field_index(name)), collect) for name in wanted}
+    def _refuse_several(self, column: Column) -> None:
+        """Raises CorpusError where several columns have this name."""
+        fields = list(self.schema)
+        for step in column.steps:
+            named = [one for one in fields if one.name == step]
+            if len(named) > 1:
+                raise CorpusError(
+                    f"{self.name}: {len(named)} columns have the name {shown(column.name)}; give them different names, "
+                    "or choose another column."
+                )
+            kind = named[0].type
+            while not untyped("pyarrow.types").is_struct(kind) and kind.num_fields == 1:
+                kind = kind.field(0).type
+            fields = [kind.field(number) for number in range(kind.num_fields)]
+
         texts = [texts_of(columns[column.steps[0]], column) for column in plan.texts]
         keys = None if plan.split is None else keys_of(columns[plan.split.steps[0]], plan.split)
         collect.add_columns(texts, keys)
@@ -396,12 +423,15 @@ def keys_of(array: Any, column: Column) -> Any:  # noqa: ANN401
 
 
 def _rows_of(batch: Any) -> list[dict[str, object]]:  # noqa: ANN401
-    """The rows of a batch; none where a value is not valid, and must not be touched."""
+    """The rows of a batch; none where a value is not valid, and must not be touched, or two fields have one name."""
     try:
         batch.validate(full=True)
     except untyped("pyarrow").ArrowInvalid:
         return []
-    return batch.to_pylist()
+    try:
+        return batch.to_pylist()
+    except ValueError:
+        return []
 
 
 def _valid(array: Any, collect: Collector) -> Any:  # noqa: ANN401
