@@ -22,6 +22,7 @@ from tests.core.corpus.readers.written import (
     LANGUAGES,
     json_lines,
     of_parquet,
+    parquet_of,
     rows,
     tarred,
     texts_of,
@@ -29,6 +30,7 @@ from tests.core.corpus.readers.written import (
 )
 from tokstudio import Corpus, Reading
 from tokstudio.core.base import leftovers
+from tokstudio.core.base.errors import EmptyError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
 from tokstudio.core.corpus.readers import files
@@ -98,6 +100,22 @@ def test_members_of_an_archive_are_sources(write):
         assert "2 members skipped (1 no text, 1 empty)" in one.note or "(1 empty, 1 no text)" in one.note
         again = finish(read_again_work(path, "file", None, two.reading, two.member))
         assert texts_of(again) == list(DOCUMENTS)
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_tables_and_groups_without_rows_are_read_in_a_data_set(write, tmp_path, dictionary):
+    table = pa.table({"text": ["a", "b"]})
+    with parquet.ParquetWriter(made := io.BytesIO(), table.schema, use_dictionary=dictionary) as writer:
+        for part in (table[:0], table[:1], table[:0], table[1:]):
+            writer.write_table(part)
+    write("data/0.parquet", made.getvalue())
+    parquet.write_table(table[:0], made := io.BytesIO(), use_dictionary=dictionary)
+    write("data/1.parquet", made.getvalue())
+    write("data/2.parquet", parquet_of([{"text": "c"}]))
+    [source] = Corpus.from_files(tmp_path / "data").sources
+    assert texts_of(source) == ["a", "b", "c"]
+    with pytest.raises(EmptyError, match="has no text"):
+        Corpus.from_files(tmp_path / "data/1.parquet")
 
 
 def test_a_nested_column_is_read_and_the_texts_of_a_list_are_joined(write):

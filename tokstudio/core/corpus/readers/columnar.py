@@ -84,7 +84,9 @@ class Table:
                 one = about.column(number)
                 if one.path_in_schema.partition(".")[0] in names:
                     starts = [at for at in (one.dictionary_page_offset, one.data_page_offset) if at]
-                    chunk = Chunk(min(starts), one.total_compressed_size, one.total_uncompressed_size, one.num_values)
+                    chunk = Chunk(
+                        min(starts, default=0), one.total_compressed_size, one.total_uncompressed_size, one.num_values
+                    )
                     if min(asdict(chunk).values()) < 0:
                         raise ValueError("a column has a negative size")
                     chunks.append(chunk)
@@ -213,8 +215,8 @@ def sizes_of_parquet(file: BinaryIO, names: set[str] | None = None, first: int |
 
 def _pages(file: BinaryIO, about: Any) -> tuple[int, int]:  # noqa: ANN401
     """The bytes that the rows of a column chunk may share, and those of all its pages, unpacked."""
-    at, start = int(about[9]), int(about.get(11, 0))
-    at = start if 0 < start < at else at
+    # Where there are no values, writers give 0 as the place of their pages.
+    at = min((int(one) for one in (about[9], about.get(11, 0)) if one > 0), default=0)
     end, shared, unpacked = at + int(about[7]), 0, 0
     while at < end:
         size, page = _page(file, at, end)
