@@ -118,6 +118,22 @@ def test_tables_and_groups_without_rows_are_read_in_a_data_set(write, tmp_path, 
         Corpus.from_files(tmp_path / "data/1.parquet")
 
 
+def test_a_list_of_no_value_has_none_of_the_texts_it_stands_over(write):
+    texts, mask = pa.array(["a", None, "b", "c", "d", "e"]), pa.array([False, True, False])
+    lists = [
+        pa.ListArray.from_arrays(pa.array([0, 2, 4, 6], pa.int32()), texts, mask=mask),
+        pa.LargeListArray.from_arrays(pa.array([0, 2, 4, 6], pa.int64()), texts, mask=mask),
+        pa.FixedSizeListArray.from_arrays(texts, 2, mask=mask),
+    ]
+    for number, array in enumerate(lists):
+        table = pa.table({"text": array})
+        with ipc.new_file(made := io.BytesIO(), table.schema) as writer:
+            writer.write_table(table)
+        [source] = Corpus.from_files(write(f"{number}.arrow", made.getvalue())).sources
+        assert texts_of(source) == ["a", "d\ne"]
+        assert "1 row without the column dropped" in source.note
+
+
 def test_a_nested_column_is_read_and_the_texts_of_a_list_are_joined(write):
     chats = [[{"role": "user", "content": f"Question {n}"}, {"role": "bot", "content": "Ja"}] for n in range(50)]
     chats[3] = []

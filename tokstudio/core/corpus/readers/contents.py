@@ -291,7 +291,8 @@ def _taken(array: Any, steps: tuple[str, ...], lists: tuple[int, ...]) -> Any:  
         return _taken(compute.struct_field(array, steps[0]), steps[1:], lists[1:])
     rows = len(array)
     inner = _taken(compute.list_flatten(array), steps, (lists[0] - 1, *lists[1:]))
-    parents = compute.list_parent_indices(array)
+    # Not `list_parent_indices`, which also counts what a null list stands over.
+    lengths = compute.fill_null(compute.list_value_length(array), 0).to_numpy(zero_copy_only=False)
     valid = compute.is_valid(inner)
     inner, parents = inner.filter(valid), parents.filter(valid).to_numpy(zero_copy_only=False)
     numbers = np.bincount(parents.astype(np.int64), minlength=rows)
