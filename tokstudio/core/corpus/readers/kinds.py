@@ -24,8 +24,8 @@ DATA = (JSON_LINES, JSON, CSV, TSV, *COLUMNAR)
 _MAGIC = (
     (re.compile(rb"PAR1"), PARQUET),
     (re.compile(rb"ARROW1\0\0"), ARROW),
-    # Four bytes of ones, the length of the schema, the offset of its table.
-    (re.compile(rb"\xff\xff\xff\xff..[\0-\x0f]\0\x10\0\0\0", re.DOTALL), ARROW_STREAM),
+    # Four bytes of ones, the length of the schema, the offset of its table, which depends on the writer.
+    (re.compile(rb"\xff\xff\xff\xff..[\0-\x0f]\0[\x04-\x40]\0\0\0", re.DOTALL), ARROW_STREAM),
     (re.compile(rb"PK(\x03\x04|\x05\x06)"), ZIP),
     (re.compile(rb".{257}ustar[\0 ]", re.DOTALL), TAR),
 )
