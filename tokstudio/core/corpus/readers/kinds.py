@@ -35,6 +35,8 @@ _FEWEST_COLUMNS = 3  # of such a table, unless tabs separate them
 _NAMED_LINES = frozenset((".jsonl", ".ndjson"))
 NAMED_JSON = _NAMED_LINES | {".json"}
 _NAMED_TABLES = {".csv": CSV, ".tsv": TSV, ".tab": TSV}
+# Files that Dask and Spark write beside the Parquet files of a data set: their descriptions, without the rows.
+DESCRIPTIONS = frozenset(("_metadata", "_common_metadata"))
 DELIMITERS = ",;\t|"
 _MOST_FIT = 0.6  # of the rows of a table
 _NAME = re.compile(r"[\w.-]+( [\w.-]+){0,2}")  # of the only column
