@@ -40,7 +40,7 @@ from tokstudio import (
     encode_dataset,
     load_experiment,
 )
-from tokstudio.core.base.errors import BinaryError
+from tokstudio.core.base.errors import BinaryError, EmptyError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
 from tokstudio.core.corpus.readers import collect, columnar, compression, csv_rows, files
@@ -424,6 +424,27 @@ def test_archives_of_nothing_to_read_are_refused(write):
     # A member outside of the folder is read under its name, and written nowhere.
     [source] = Corpus.from_files(write("b.zip", zipped(**{"../../up.txt": b"text"}))).sources
     assert source.name == "../../up.txt"
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_compressed_nothing_is_an_empty_file(write, tmp_path, suffix):
+    nothing, text = COMPRESSIONS[suffix](b""), COMPRESSIONS[suffix](b"some text")
+    alone = write(f"a.txt{suffix}", nothing)
+    assert refused(alone) == f"a.txt{suffix}: the file has no text."
+    with pytest.raises(EmptyError):
+        Corpus.from_files(write("a", nothing + nothing + bytes(512)))
+    for data in (nothing + text, text + nothing, nothing + text + bytes(512)):
+        assert Corpus.from_files(write("a.txt", data)).bytes == len("some text")
+    assert "after 0 bytes of text, something follows that is not" in refused(write("a", nothing + b"garbage, no zeros"))
+    archive = write("a.zip", zipped(**{"a.txt": nothing, "b.txt": text}))
+    assert [(one.name, one.note) for one in Corpus.from_files(archive).sources] == [
+        ("b.txt", "1 member skipped (1 empty)")
+    ]
+    one, other = write("folder/a.txt", b"text"), write(f"folder/b.txt{suffix}", nothing)
+    assert [source.name for source in Corpus.from_files(one.parent).sources] == ["a.txt"]
+    tokenizer = Tokenizer.from_parts({n: bytes([n]) for n in range(256)}, [])
+    encoded = encode_dataset([one, other], tokenizer, tmp_path / "ids")
+    assert [(file.bytes, file.notes) for file in encoded.files] == [(4, ()), (0, ("it has no text",))]
 
 
 def without_text():
