@@ -154,7 +154,7 @@ class NamedDocuments:
     def document(self, which: str | int, number: int, file: str = "") -> tuple[int, int, int]:
         """The index of the source, the number of the file among its shards, and that of the document.
 
-        `file` is the name of one of these, "" where the number tells which it is.
+        `file` is the name of one of these, perhaps between spaces, "" where the number tells which it is.
         """
         number = _whole(number)
         if isinstance(which, np.integer):
@@ -162,11 +162,13 @@ class NamedDocuments:
         if which not in self._places:
             self._places[which] = self._named(which)
         found = self._places[which]
-        if file and any(self._sources[index].shards for index, _ in found):
+        if file.strip() and any(self._sources[index].shards for index, _ in found):
             files = [self._sources[index].shards or ("",) for index, _ in found]
-            found = [place for place, names in zip(found, files, strict=True) if names[place[1]] == file]
+            named = [(place, names[place[1]]) for place, names in zip(found, files, strict=True)]
+            found = [place for place, name in named if name == file]
+            found = found or [place for place, name in named if name == file.strip()]
             if not found:
-                raise ConfigError(f"{which} has no file {shown(file)}.")
+                raise ConfigError(f"{which} has no file {shown(file.strip())}.")
         if len(found) > 1:
             found = [(index, shard) for index, shard in found if self._has(index, shard, number)] or found[:1]
         if len(found) > 1:
