@@ -275,7 +275,8 @@ def report_preparation(prepared: PreparedCorpus, config: TrainingConfig, weight_
         held = sum(source.bytes for source in prepared.held_out)
         console.say(f"Held out: {several(held, 'byte')}.")
     if count := sum(prepared.cut_out.values()):
-        console.say(f"{several(count, 'special token was', 'special tokens were')} cut out of the text.")
+        cut = in_units(count, weight_scale)
+        console.say(f"{several(cut, 'special token was', 'special tokens were')} cut out of the text.")
 
 
 def report_sources(run: Run, corpus: Corpus, console: Console) -> SourceCurves | None:

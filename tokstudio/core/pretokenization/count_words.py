@@ -180,7 +180,7 @@ class Counting:
                 for source in read:
                     none, no_ends = np.empty(0, np.uint8), np.empty(0, np.int64)
                     sources.append(replace(source, data=none, ends=no_ends, places=None, counts=None, rows=None))
-                    [(text, pieces)], cut = yield from cut_sources_work([source], self.settings.special_tokens)
+                    [(text, pieces)], [cut] = yield from cut_sources_work([source], self.settings.special_tokens)
                     cut_out.update(cut)
                     yield from counter.add_work(text, pieces)
             if fetched is not None:
@@ -195,7 +195,10 @@ def count_corpus_work(corpus: Corpus, settings: CountedWith, threads: int | None
     """Does the same as `count` in bounded pieces."""
     _check_pattern(settings.pattern)
     cut, cut_out = yield from cut_sources_work(corpus.sources, settings.special_tokens)
-    return (yield from count_work(cut, settings, threads, cut_out))
+    total = Counter[str]()
+    for each in cut_out:
+        total.update(each)
+    return (yield from count_work(cut, settings, threads, total))
 
 
 def _check_pattern(pattern: str) -> None:
