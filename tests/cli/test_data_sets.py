@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.core.corpus.readers.written import COMPRESSIONS, DOCUMENTS, FORMATS, json_lines
+from tests.core.corpus.readers.written import COMPRESSIONS, DOCUMENTS, FORMATS, json_lines, zipped
 from tokstudio import Corpus, TrainingConfig, save, train
 from tokstudio.core.text.byte_level import to_characters
 
@@ -94,6 +94,16 @@ def mixed(write):
 def test_data_sets_of_two_kinds_in_a_folder_are_one_corpus(mixed, trained):
     whole = trained(0, "mixed", says="mixed: 1 file skipped: README.md (beside a data set).").out
     assert whole == trained(0, "mixed/part0.jsonl.zst mixed/part1.parquet").out
+
+
+def test_files_without_text_in_a_folder_are_skipped_and_said(write, trained):
+    write("texts/a.txt", "the cat sat on the mat " * 9)
+    whole = trained(0, "texts").out
+    write("texts/b.csv", "text,lang\n")
+    write("texts/c.docx", zipped(**{"[Content_Types].xml": b"<a/>", "word.xml": b"<b/>"}))
+    assert trained(0, "texts", says="a.txt: 2 files without text skipped (b.csv, c.docx).").out == whole
+    trained(1, "texts/a.txt texts/b.csv", says="b.csv: the file has no text.")
+    trained(1, "texts/c.docx texts/a.txt", says="On the command line: --encoding bytes.")
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from tokstudio.core.base.wording import count_text, first_few, in_units, printab
 from tokstudio.core.corpus.corpus import ONCE, Corpus, counted_sources_work
 from tokstudio.core.corpus.leaving_out import told_totals
 from tokstudio.core.corpus.left_out_list import leaving_out_work, write_list_work
-from tokstudio.core.corpus.open_sources import OF_FILE, content_work, empty_source, read_work
+from tokstudio.core.corpus.open_sources import OF_FILE, content_work, empty_source, read_work, with_skipped
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
@@ -125,21 +125,25 @@ def read_corpus_work(texts: TextsToRead, console: Console, keep_empty: bool = Fa
     documents, encoding, reading = texts.documents, texts.encoding, texts.reading
     for file in texts.files:
         entries += [_PIPE] if file == "-" else (yield from expand_files_work([file], folders, console, texts.fetching))
-    sources: list[Source] = []
+    sources, skipped = list[Source](), list[Entry]()
     for entry in (yield from numbered_work(entries)):
-        try:
-            if entry == _PIPE:
-                raw = np.frombuffer((yield from standard_input_work()), np.uint8)
-                sources += yield from content_work(raw, _STANDARD_INPUT, documents, encoding, reading)
-            else:
+        with plain_reading_errors():
+            try:
+                if entry == _PIPE:
+                    raw = np.frombuffer((yield from standard_input_work()), np.uint8)
+                    sources += yield from content_work(raw, _STANDARD_INPUT, documents, encoding, reading)
+                    continue
                 if not entry.is_found and not entry.shards and tokenizer_files(entry.path):
                     console.say(f"{file_name(entry.path)}: this is a tokenizer; it is read as a text all the same.")
-                with plain_reading_errors():
-                    sources += yield from read_work(entry, documents, encoding, reading, budget)
-        except EmptyError:
-            if not keep_empty or len(entries) == 1:
-                raise
-            sources.append(empty_source(_STANDARD_INPUT if entry == _PIPE else file_name(entry.path)))
+                sources += yield from read_work(entry, documents, encoding, reading, budget)
+            except (EmptyError, BinaryError) as error:
+                if keep_empty and isinstance(error, EmptyError) and len(entries) > 1:
+                    sources.append(empty_source(_STANDARD_INPUT if entry == _PIPE else file_name(entry.path)))
+                elif entry.is_found:
+                    skipped.append(entry)
+                else:
+                    raise
+    sources = [*with_skipped(sources, skipped)]
     for path in texts.counts:
         if str(path) == "-":
             raise CorpusError("--counts: word counts are read from a file; standard input is for text.")
@@ -271,7 +275,8 @@ def report_preparation(prepared: PreparedCorpus, config: TrainingConfig, weight_
         held = sum(source.bytes for source in prepared.held_out)
         console.say(f"Held out: {several(held, 'byte')}.")
     if count := sum(prepared.cut_out.values()):
-        console.say(f"{several(count, 'special token was', 'special tokens were')} cut out of the text.")
+        cut = in_units(count, weight_scale)
+        console.say(f"{several(cut, 'special token was', 'special tokens were')} cut out of the text.")
 
 
 def report_sources(run: Run, corpus: Corpus, console: Console) -> SourceCurves | None:

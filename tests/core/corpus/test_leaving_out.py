@@ -20,7 +20,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus import leaving_out as module
 from tokstudio.core.corpus import marks, rules
 from tokstudio.core.corpus.leaving_out import LeavingOut, leaving_out, named_work
-from tokstudio.core.corpus.left_out_list import read_list_work, write_list_work
+from tokstudio.core.corpus.left_out_list import named_list_work, read_list_work, write_list_work
 from tokstudio.core.corpus.readers.files import FileText
 from tokstudio.core.corpus.sampling import hold_out_work, sample_work
 from tokstudio.core.corpus.source import Source, document_numbers, first_occurrence_work
@@ -449,6 +449,41 @@ def test_the_columns_of_an_exploration_name_documents_and_other_values_are_refus
             corpus.without(documents=[row])  # type: ignore[list-item]
     with pytest.raises(ConfigError, match="owners needs a tokenizer"):
         corpus.without(("owners",))
+
+
+@pytest.mark.parametrize("name", ["a\rb.csv", "a\nb.csv", 'a,"b.csv', " a .csv", "caf\udce9.csv", "a\u2028b.csv"])
+@pytest.mark.parametrize("split_by", [None, "lang"])
+def test_a_list_of_files_of_any_name_can_be_read(tmp_path: Path, name: str, split_by: str | None) -> None:
+    try:
+        (tmp_path / name).write_text("text,lang\nfoo bar,x\nbaz qux,y\nfoo bar,x\n")
+    except OSError:
+        pytest.skip("the system refuses such names")
+    corpus = Corpus.from_files(tmp_path / name, field="text", split_by=split_by)
+    reduced = corpus.without(("duplicates",))
+    assert reduced.documents == corpus.documents - 1
+    finish(write_list_work(reduced, tmp_path / "list"))
+    again = finish(corpus.without_work(finish(read_list_work(tmp_path / "list", corpus))))
+    assert again.sha256 == reduced.sha256
+    # As an experiment writes it.
+    step = LeavingOut((), ((len(corpus.sources) - 1, 0, 2),))
+    (tmp_path / "list").write_bytes(finish(named_list_work(corpus, step)))
+    assert finish(read_list_work(tmp_path / "list", corpus)) == step
+
+
+def test_a_list_of_files_between_spaces_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "set").mkdir()
+    for number in range(2):
+        (tmp_path / "set" / f" a-{number}.jsonl").write_text(f'{{"text": "same"}}\n{{"text": "one {number}"}}\n')
+    corpus = Corpus.from_files(tmp_path / "set")
+    reduced = corpus.without(("duplicates",))
+    finish(write_list_work(reduced, tmp_path / "list.csv"))
+    assert (tmp_path / "list.csv").read_text() == "source,file,document,reason\nset, a-1.jsonl,1,duplicates\n"
+    assert finish(read_list_work(tmp_path / "list.csv", corpus)).documents == ((0, 1, 0),)
+    for number in range(2):
+        (tmp_path / "set" / f" a-{number}.jsonl").rename(tmp_path / "set" / f"a-{number}.jsonl")
+    (tmp_path / "list.csv").write_text("source,file,document,line\nset, a-1.jsonl ,1, \n")
+    found = finish(read_list_work(tmp_path / "list.csv", Corpus.from_files(tmp_path / "set")))
+    assert found.documents == ((0, 1, 0),)
 
 
 def test_a_list_of_data_sets_whose_files_have_the_same_names_can_be_read(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import regex
@@ -13,6 +15,7 @@ from tests.core.texts import few_examples
 from tokstudio import ConfigError, Corpus, TrainingConfig, train
 from tokstudio.core.algorithms.common.prepare_corpus import prepare_corpus_work
 from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.pretokenization import special_tokens as module
 from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 
@@ -197,3 +200,9 @@ def test_each_special_token_that_is_cut_out_of_what_is_trained_on_is_counted(pat
     assert held
     whole = "".join(texts)
     assert prepared.cut_out == {token: whole.count(token) - held.count(token) for token in ("<x>", "<y>", "<z>")}
+    # With weights, in units of 1 / weight scale, as characters that became unknown.
+    sources = tuple(Source.from_texts([f"some{'<x>' * n} words<y>"]) for n in range(3))
+    for weights, x, y in (((0, 1000, 0), 1, 1), ((0, 1000, 2000), 5, 3), ((500, 1000, 2000), 5000, 3500)):
+        corpus = Corpus(sources).weighted(weights)
+        prepared, _ = finish(prepare_corpus_work(corpus, replace(config, held_out=0.0)))
+        assert prepared.cut_out == {"<x>": x, "<y>": y, "<z>": 0}

@@ -22,6 +22,8 @@ from tests.core.project.projects import LINES, differences, every_kind, opened, 
 from tokstudio import ConfigError, Corpus, CorpusError, FormatError, Tokenizer, Trainer, TrainingConfig, save, train
 from tokstudio.core.base import atomic_files as files
 from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus import leaving_out
+from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.report import described
@@ -428,7 +430,7 @@ def test_a_read_only_folder_is_said(tmp_path):
         tmp_path.chmod(0o700)
 
 
-@pytest.mark.parametrize("state", [{"x": float("nan")}, {"x": [[]] * 20_000}, {"x": ["a" * 2**20]}])
+@pytest.mark.parametrize("state", [{"x": float("nan")}, {"x": [[]] * 200_000}, {"x": ["a" * 2**20]}])
 def test_values_that_could_not_be_read_back_are_not_written(tmp_path, monkeypatch, state):
     monkeypatch.setattr(schema, "LONGEST", 2**20)
     with pytest.raises(FormatError, match=r"^p\.tokstudio: a setting cannot be saved in a project: [^\n]*\.$"):
@@ -440,6 +442,37 @@ def test_a_long_text_and_many_special_tokens_with_brackets_can_be_kept(tmp_path)
     many = [f"[unused{number}]" for number in range(20_000)]
     project = Project(state={"text": "[" * 2**18 + "😀" * 2**12, "specials": list(many)})
     assert opened(saved(project, tmp_path / "p.tokstudio")).state == project.state
+
+
+def test_a_run_on_as_many_weighted_texts_as_are_kept_can_be_saved(tmp_path):
+    run = trained(Corpus((Source.from_texts(["the cat"], "text"),)).with_weights({0: 2}), vocabulary_size=258)
+    mixture = tuple((f"text [{number}]", 2000, 7) for number in range(10_000))
+    run = replace(run, corpus=replace(run.corpus, mixture=mixture))
+    [entry] = opened(saved(Project(runs=(ProjectRun("Run 1", run),)), tmp_path / "p.tokstudio")).runs
+    assert entry.run.corpus.mixture == mixture
+
+
+def test_very_many_lines_that_are_left_out_by_name_come_back(tmp_path, monkeypatch):
+    # As a list, they would be longer than this.
+    monkeypatch.setattr(schema, "LONGEST_STRUCTURE", 1 << 21)
+    chance = np.random.default_rng(0)
+    numbers = np.sort(chance.integers(1 << 42, 1 << 43, 120_000)).tolist()
+    lines = tuple((number % 3, 0, number, number % 1_000) for number in numbers)
+    documents = tuple((0, 2, number) for number in range(9))
+    step = LeavingOut((("duplicates", None),), documents, lines)
+    few = LeavingOut((), documents[:2], lines[:2])
+    run = banana().run
+    run = replace(run, corpus=replace(run.corpus, leaving_out=(step, few)))
+    project = Project(runs=(ProjectRun("Run 1", run),), leaving_out=(step,))
+    again = opened(saved(project, tmp_path / "p.tokstudio"))
+    is_same = again.leaving_out == (step,) and again.runs[0].run.corpus.leaving_out == (step, few)
+    assert is_same, "so many rows are not compared one by one in the report"
+    assert few.to_json() == {"documents": [0, 2, 0, 0, 2, 1], "lines": [*lines[0], *lines[1]]}, "as before"
+    monkeypatch.setattr(leaving_out, "_MOST_UNPACKED", 1_000_000)
+    with pytest.raises(FormatError, match=r"more than 31,250 documents or lines are left out by name: use rules"):
+        saved(project, tmp_path / "q.tokstudio")
+    with pytest.raises(FormatError, match="does not say which documents and lines are left out"):
+        opened(tmp_path / "p.tokstudio")
 
 
 _OTHER = "nine byte\nand a longer line of text\n" * 3

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -17,7 +18,9 @@ from tests.core.texts import documents, few_examples
 from tokstudio import ConfigError, Corpus, CorpusError, Trainer, TrainingConfig, extend, train
 from tokstudio.core.algorithms.bpe.engine import PairEngine
 from tokstudio.core.algorithms.common import symbols
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.source import CountedWith, Source
 from tokstudio.core.kernels import tables as k
 from tokstudio.core.model.algorithms import TIE_BREAKS
 from tokstudio.core.model.run import NOTHING_LEFT
@@ -215,6 +218,59 @@ def test_a_source_of_weight_0_gives_no_characters_and_a_missing_one_is_named_wit
     config = TrainingConfig(**settings, base_vocabulary=["a", "c", "d", " "])
     with pytest.raises(CorpusError, match='it occurs in "日本"'):
         train(Corpus(sources).weighted((0, 1000)), config)
+
+
+@pytest.mark.parametrize("pattern", ["none", "whitespace"])
+def test_a_missing_character_is_placed_in_a_text_that_counts(pattern):
+    sources = Source.from_texts(["x 日 ab"], "first"), Source.from_texts(["ab", "ab 日"], "second")
+    config = TrainingConfig(
+        vocabulary_size=16, base="characters", base_vocabulary=["a", "b", "x", " "], pattern=pattern
+    )
+    for weights, place in (
+        (None, "first, line 1, character 3"),
+        ((0, 1000), "second, document 2, character 4"),
+    ):
+        corpus = Corpus(sources) if weights is None else Corpus(sources).weighted(weights)
+        with pytest.raises(CorpusError, match=f"^{place}: "):
+            train(corpus, config)
+
+
+def test_text_of_weight_0_may_have_what_a_pattern_drops_and_counts_again_with_another_weight():
+    sources = tuple(
+        Source.from_texts([text], text[:4]) for text in ("drop! me", "ab ab\nab ab\n also x\n", "some more")
+    )
+    config = TrainingConfig(vocabulary_size=258, pattern=r"\w+|\s+")
+    corpus = Corpus(sources)
+    unused, used = corpus.weighted((0, 1000, 2000)), corpus.weighted((1000, 1000, 2000))
+    run = train(unused, config).run
+    alone = train(Corpus(sources[1:]).weighted((1000, 2000)), config).run
+    assert (run.merges.tolist(), run.counts.tolist()) == (alone.merges.tolist(), alone.counts.tolist())
+    assert run.tokens_before == alone.tokens_before
+    with pytest.raises(ConfigError, match=r"The pattern drops"):
+        train(used, config)
+    counted = finish(count_text_work(unused, config))
+    assert counted.sources == sources
+    other = corpus.weighted((0, 3000, 0))
+    again = Trainer(other, config, counted=counted)
+    list(again)
+    assert again.run.counts.tolist() == train(other, config).run.counts.tolist()
+    with pytest.raises(ConfigError, match=r"The pattern drops"):
+        list(Trainer(used, config, counted=counted))
+    # Where the text that counts has it as well, its place is told.
+    both = Corpus((*sources, Source.from_texts(["fine", "also! this"], "also"))).weighted((0, 1000, 1000, 1000))
+    with pytest.raises(ConfigError, match=r'^also, document 2: The pattern drops "!"'):
+        train(both, config)
+
+
+def test_word_counts_of_weight_0_may_be_of_another_pattern():
+    sources = (*Corpus.from_counts({"ab": 3, "cd": 2}).sources, *Corpus.from_text("ab ab ab").sources)
+    sources = (replace(sources[0], counted_with=CountedWith("whitespace")), sources[1])
+    config = TrainingConfig(vocabulary_size=258, pattern="gpt2")
+    unused = Corpus(sources).weighted((0, 1000))
+    assert train(unused, config).merges.tolist() == train(Corpus(sources[1:]), config).merges.tolist()
+    counted = finish(count_text_work(unused, config))
+    with pytest.raises(ConfigError, match="was counted with the pattern"):
+        list(Trainer(Corpus(sources), config, counted=counted))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])

@@ -123,6 +123,12 @@ def test_characters_that_became_the_unknown_token_are_counted_in_whole_units(ses
     run = StudioRun(1, "Run 1", config, corpus)
     run.prepare(trainer.prepared, trainer.run)
     assert (run.uses.unknown, run.uses.of(run.special_tokens["?u"], 0)) == (2000, 3000)
+    again = StudioRun(2, "Run 2", config, corpus)
+    trainer = Trainer(corpus.with_weights({0: 3, 1: 0}), config)
+    while trainer.prepared is None:
+        trainer.advance()
+    again.prepare(trainer.prepared, trainer.run)
+    assert (again.uses.unknown, again.uses.of(again.special_tokens["?u"], 0)) == (3, 6), "x, and what is written out"
     assert "Unknown characters: 2" in settings_lines(run)
 
 

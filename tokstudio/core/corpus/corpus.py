@@ -16,17 +16,17 @@ import numpy as np
 
 from tokstudio.core.base.arguments import told
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.errors import ConfigError, CorpusError, EmptyError
+from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, EmptyError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, printable, several, shown
 from tokstudio.core.corpus.counts_file import is_counts_file, read_counted_sources_work
 from tokstudio.core.corpus.given_counts import LARGEST, counts_of_mapping, read_counts_work
 from tokstudio.core.corpus.leaving_out import LeavingOut, LeftOut, leaving_out, without_work
-from tokstudio.core.corpus.open_sources import empty_source, read_work
+from tokstudio.core.corpus.open_sources import empty_source, read_work, with_skipped
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget
-from tokstudio.core.corpus.readers.folders import Fetching, expand_work
+from tokstudio.core.corpus.readers.folders import Entry, Fetching, expand_work
 from tokstudio.core.corpus.source import Source, entries, groups, joined_value
 from tokstudio.core.hub.addresses import is_address
 from tokstudio.core.hub.kept_texts import kept_at
@@ -106,8 +106,8 @@ class Corpus:
 
         Raises:
             ConfigError: An argument is unknown or out of its range.
-            CorpusError: A file or a folder cannot be read, holds no text, or has no such column. A binary file is
-                refused if it is named, and skipped in a folder.
+            CorpusError: A file or a folder cannot be read, holds no text, or has no such column. A binary file, or one
+                without text, is refused if it is named, and skipped in a folder.
         """
         most = (least_characters, most_characters, most_bytes)
         reading = Reading(field, split_by, delimiter, *most, deduplicate, as_text, keep_truncated, join_values)
@@ -160,15 +160,18 @@ class Corpus:
         entries = yield from expand_work(files, fetching=fetching)
         if not entries:
             raise CorpusError("No files given: name at least one.")
-        sources, budget = list[Source](), Budget()
+        sources, skipped, budget = list[Source](), list[Entry](), Budget()
         for entry in entries:
             try:
                 sources += yield from read_work(entry, documents, encoding, reading, budget)
-            except EmptyError:
-                if not keep_empty or len(entries) == 1:
+            except (EmptyError, BinaryError) as error:
+                if keep_empty and isinstance(error, EmptyError) and len(entries) > 1:
+                    sources.append(empty_source(file_name(entry.path)))
+                elif entry.is_found:
+                    skipped.append(entry)
+                else:
                     raise
-                sources.append(empty_source(file_name(entry.path)))
-        return cls(tuple(sources))
+        return cls(with_skipped(sources, skipped))
 
     @classmethod
     def from_text(cls, text: Text) -> Corpus:

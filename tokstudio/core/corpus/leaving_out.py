@@ -6,7 +6,9 @@ What `rules` finds, this removes. Documents and lines keep the numbers that they
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import base64
 import hashlib
+import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 _PIECE = 1 << 20
 _MOST_NAMED = 8
 _SHARD_BITS = 44
+_MOST_LISTED = 100_000  # documents or lines that are written as a list
+_MOST_UNPACKED = 1 << 30  # bytes
 _LARGEST_INT32 = (1 << 31) - 1
 _REASONS = (NAMED, *RULES)  # the rule of each row of what was left out, by its number
 
@@ -53,10 +57,16 @@ class LeavingOut:
         return bool(self.rules or self.documents or self.lines)
 
     def to_json(self) -> dict[str, Any]:
-        """A value for JSON, from which `from_json` makes it again; lists of all numbers, one after another."""
+        """A value for JSON, from which `from_json` makes it again; lists of all numbers, packed where they are long.
+
+        Raises:
+            ValueError: More is named than can be read again.
+        """
         values: dict[str, Any] = {"rules": dict(self.rules)} if self.rules else {}
         for name, rows in (("documents", self.documents), ("lines", self.lines)):
-            if rows:
+            if len(rows) > _MOST_LISTED:
+                values[name] = _packed(np.array(rows, np.int64))
+            elif rows:
                 values[name] = [number for row in rows for number in row]
         return values
 
@@ -76,10 +86,38 @@ class LeavingOut:
 
 def _rows_of(numbers: object, columns: int) -> tuple[tuple[int, ...], ...]:
     flat = cast("list[object]", numbers) if isinstance(numbers, list) else [None]
+    if isinstance(numbers, str):
+        return _unpacked(numbers, columns)
     whole = [number for number in flat if type(number) is int and 0 <= number < 1 << 53]
     if len(whole) != len(flat) or len(whole) % columns:
         raise ConfigError("This does not say which documents and lines are left out.")
     return tuple(zip(*(whole[at::columns] for at in range(columns)), strict=True))
+
+
+def _packed(rows: NDArray[np.int64]) -> str:
+    """Rows in base64: how much each number is above the one before, by columns and their bytes, compressed."""
+    if rows.nbytes > _MOST_UNPACKED:
+        most = _MOST_UNPACKED // rows.itemsize // rows.shape[1]
+        raise ValueError(f"more than {most:,} documents or lines are left out by name: use rules instead")
+    steps = np.ascontiguousarray(np.diff(rows, axis=0, prepend=0).T, "<i8")
+    planes = steps.view(np.uint8).reshape(*steps.shape, 8).transpose(0, 2, 1)
+    return base64.b64encode(zlib.compress(planes.tobytes())).decode()
+
+
+def _unpacked(text: str, columns: int) -> tuple[tuple[int, ...], ...]:
+    """The rows that `_packed` has packed; ConfigError where it has not."""
+    try:
+        unpacking = zlib.decompressobj()
+        planes = np.frombuffer(unpacking.decompress(base64.b64decode(text, validate=True), _MOST_UNPACKED), np.uint8)
+        if not unpacking.eof:
+            raise ValueError
+        planes = planes.reshape(columns, 8, -1).transpose(0, 2, 1)
+    except (ValueError, zlib.error) as error:
+        raise ConfigError("This does not say which documents and lines are left out.") from error
+    numbers = np.cumsum(np.ascontiguousarray(planes).view("<i8")[..., 0], axis=1)
+    if np.any(numbers < 0) or np.any(numbers >= 1 << 53):
+        raise ConfigError("This does not say which documents and lines are left out.")
+    return tuple(zip(*numbers.tolist(), strict=True))
 
 
 #: The name or the index of a source, and the number of a document in its file; of a line, its number too.
@@ -116,7 +154,7 @@ class NamedDocuments:
     def document(self, which: str | int, number: int, file: str = "") -> tuple[int, int, int]:
         """The index of the source, the number of the file among its shards, and that of the document.
 
-        `file` is the name of one of these, "" where the number tells which it is.
+        `file` is the name of one of these, perhaps between spaces, "" where the number tells which it is.
         """
         number = _whole(number)
         if isinstance(which, np.integer):
@@ -124,11 +162,13 @@ class NamedDocuments:
         if which not in self._places:
             self._places[which] = self._named(which)
         found = self._places[which]
-        if file and any(self._sources[index].shards for index, _ in found):
+        if file.strip() and any(self._sources[index].shards for index, _ in found):
             files = [self._sources[index].shards or ("",) for index, _ in found]
-            found = [place for place, names in zip(found, files, strict=True) if names[place[1]] == file]
+            named = [(place, names[place[1]]) for place, names in zip(found, files, strict=True)]
+            found = [place for place, name in named if name == file]
+            found = found or [place for place, name in named if name == file.strip()]
             if not found:
-                raise ConfigError(f"{which} has no file {shown(file)}.")
+                raise ConfigError(f"{which} has no file {shown(file.strip())}.")
         if len(found) > 1:
             found = [(index, shard) for index, shard in found if self._has(index, shard, number)] or found[:1]
         if len(found) > 1:

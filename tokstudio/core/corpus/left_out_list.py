@@ -18,7 +18,7 @@ import numpy as np
 from tokstudio.core.base.atomic_files import StagedFiles, file_name, write_fault
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.wording import shown
+from tokstudio.core.base.wording import printable, shown
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.leaving_out import LeavingOut, NamedDocuments
 from tokstudio.core.corpus.readers.files import read_file_work
@@ -37,12 +37,12 @@ def write_list_work(corpus: Corpus, path: Path) -> Work[None]:
     """Writes what was left out of a corpus; raises FormatError where the file cannot be written.
 
     A source is named by its name, that of its file where a column divides it, or its index, from 0, where that is the
-    name of several.
+    name of several, or cannot be printed.
     """
     with StagedFiles() as staged:
         temporary = yield from staged.reserve(path)
         try:
-            with temporary.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            with temporary.open("w", encoding="utf-8", newline="") as file:
                 yield from _write_rows_work(corpus, corpus.left_out, file)
         except OSError as error:
             raise write_fault(path, error) from error
@@ -56,7 +56,7 @@ def named_list_work(corpus: Corpus, step: LeavingOut) -> Work[bytes]:
     columns = dict(zip((SOURCE, "shard", DOCUMENT, LINE), np.array(rows, np.int64).reshape(-1, 4).T, strict=True))
     with io.StringIO(newline="") as file:
         yield from _write_rows_work(corpus, {**columns, "rule": np.full(len(rows), NAMED)}, file)
-        return file.getvalue().encode("utf-8", "surrogateescape")
+        return file.getvalue().encode("utf-8")
 
 
 def _write_rows_work(corpus: Corpus, columns: Mapping[str, NDArray[Any]], file: TextIO) -> Work[None]:
@@ -101,14 +101,16 @@ def leaving_out_work(
 
 
 def _names(corpus: Corpus) -> list[str]:
-    """What each source is called in a list: a name that no other has, else its index."""
+    """What each source is called in a list: a name that no other has and that can be printed, else its index."""
     names = list(map(_name_of, corpus.sources))
     owners: dict[str, set[object]] = {}
     for index, (source, name) in enumerate(zip(corpus.sources, names, strict=True)):
         # The parts of a divided file are called like the file, whose rows are in one of them.
         file = index if source.value is None or source.shards else (source.path, source.member)
         owners.setdefault(name, set()).add(file)
-    return [name if len(owners[name]) == 1 else str(index) for index, name in enumerate(names)]
+    return [
+        name if len(owners[name]) == 1 and printable(name) == name else str(index) for index, name in enumerate(names)
+    ]
 
 
 def _name_of(source: Source) -> str:
@@ -148,12 +150,10 @@ def read_list_work(path: Path, corpus: Corpus) -> Work[LeavingOut]:
                 if len(cells) <= max(at_source, at_document):
                     raise ConfigError("a cell is missing.")
                 which, number = cells[at_source], _number(cells[at_document])
-                file, line = (
-                    cells[at].strip() if at is not None and at < len(cells) else "" for at in (at_file, at_line)
-                )
+                file, line = (cells[at] if at is not None and at < len(cells) else "" for at in (at_file, at_line))
                 found = finder.document(finder.name_or_index(which), number, file)
                 finder.check(*found)
-                if line:
+                if line.strip():
                     lines.add((*found, _number(line)))
                 else:
                     documents.add(found)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
@@ -17,7 +17,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, EmptyError
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.base.wording import shown
+from tokstudio.core.base.wording import first_few, several, shown
 from tokstudio.core.corpus.readers import folders, kinds
 from tokstudio.core.corpus.readers.archives import Member, Skipped, member_name, tar_members, until_cut, zip_members
 from tokstudio.core.corpus.readers.collect import Collector, DividedPart, PassOn, first_bytes
@@ -62,7 +62,7 @@ class Wanted:
     member: str | None = None  # the only one to read; None for all
     value: str | None = None  # likewise
     is_long: bool = False  # whether rows of a table are longer than usual
-    is_named: bool = False  # whether a file of JSON without text is refused, as it was not found in a folder
+    is_named: bool = False  # whether it was not found in a folder; then a file of JSON without text is refused
     pass_on: PassOn | None = None  # receives the documents, which are not kept then
 
 
@@ -160,7 +160,7 @@ def _filtered_work(whole: DividedPart, collect: Collector) -> Work[DividedPart]:
             break
     parts = [one for one in (yield from collect.parts_work()) if len(one.data)]
     if not parts:
-        raise CorpusError(f"{collect.name}: no text is left ({collect.dropped.note}).")
+        raise EmptyError(f"{collect.name}: no text is left ({collect.dropped.note}).")
     return parts[0]
 
 
@@ -188,6 +188,7 @@ def _whole_lines(data: NDArray[np.uint8], start: int) -> NDArray[np.uint8]:
 
 
 OF_FILE = "of the file: "  # before the note of one part of it
+_MOST_NAMED = 4  # files without text
 _LOOKED_AT = 100  # members of a tar archive, which has no list of them; files of a folder
 
 
@@ -270,7 +271,8 @@ def read_work(
 
     Raises:
         ConfigError: `documents` or `encoding` is unknown.
-        CorpusError: Something cannot be read, is empty, or changed while it was read.
+        CorpusError: Something cannot be read, is empty, or changed while it was read; of a folder, files without text
+            are skipped, which the note of the first source says.
         NoColumnOfTextError: It is a file of JSON without text that was not found in a folder.
         BinaryError: It is nothing that can be read, and `encoding` is not "bytes".
     """
@@ -280,9 +282,15 @@ def read_work(
     else:
         entries = yield from expand_work([path], fetching=Fetching(wanted.reading, wanted.encoding))
     sources: list[Source] = []
+    skipped: list[Entry] = []
     for entry in entries:
-        sources += yield from _read_given_work(entry, wanted)
-    return tuple(sources)
+        try:
+            sources += yield from _read_given_work(entry, wanted)
+        except (EmptyError, BinaryError):
+            if isinstance(path, Entry) or not entry.is_found:
+                raise
+            skipped.append(entry)
+    return with_skipped(sources, skipped)
 
 
 def pass_on_work(
@@ -309,6 +317,21 @@ def pass_on_work(
     if wanted.reading.split_by is not None:
         raise ConfigError("Documents that are passed on keep their order: divide them by no column.")
     return tuple((yield from _read_given_work(entry, wanted)))
+
+
+def with_skipped(sources: Sequence[Source], skipped: Sequence[Entry]) -> tuple[Source, ...]:
+    """The sources that were read, of which the first one's note names the files of folders that had no text.
+
+    Raises:
+        EmptyError: No source is left.
+    """
+    if not skipped:
+        return tuple(sources)
+    names = first_few([entry.name or file_name(entry.path) for entry in skipped], _MOST_NAMED, str)
+    if not sources:
+        raise EmptyError(f"{names}: the {'file has' if len(skipped) == 1 else 'files have'} no text.")
+    note = f"{several(len(skipped), 'file')} without text skipped ({names})"
+    return replace(sources[0], note="; ".join(filter(None, (sources[0].note, note)))), *sources[1:]
 
 
 def empty_source(name: str) -> Source:
@@ -542,6 +565,10 @@ def _read_members_work(
                     whole += 0 if wanted.pass_on is None else wanted.pass_on.bytes - passed
                     refuse_bomb(name, whole, text.stored)
                     sources += read_sources
+                except EmptyError:
+                    if wanted.member is not None:
+                        raise
+                    skipped.add("empty")
                 except BinaryError:
                     skipped.add("no text")
                 if wanted.member is not None:
@@ -550,7 +577,7 @@ def _read_members_work(
     cut = "the compressed data ends too early; what was whole is read" if _ends_early(text, text_look) else ""
     if not sources and wanted.member is None:
         why = f": {skipped}" if skipped else " before its data ends too early" if cut else ""
-        raise CorpusError(f"{name}: no texts in this archive{why}.")
+        raise (CorpusError if wanted.is_named else EmptyError)(f"{name}: no texts in this archive{why}.")
     if (skipped or cut) and sources:
         note = "; ".join(filter(None, (sources[0].note, cut, str(skipped))))
         sources[0] = replace(sources[0], note=note)
@@ -564,6 +591,8 @@ def _read_member_work(
 ) -> Work[list[Source]]:
     text = OpenText(member.file, member.name, member.size, wanted.reading.keep_truncated, stored)
     text_look = look(text, wanted.encoding, wanted.reading)
+    if text_look.kind == kinds.PARQUET and PurePosixPath(member.name).name in kinds.DESCRIPTIONS:
+        raise EmptyError(f"{member.name}: it describes a data set, and has no text.")
     return (yield from _read_found_work(text, text_look, member.file, wanted, place, is_member=True))
 
 

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokstudio.core.base.arrays import grown, read_only
-from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, EmptyError
 from tokstudio.core.base.machine import free_memory, processors
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.subprocesses import ChildProcess
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.counts_file import SourceTotals
-from tokstudio.core.corpus.open_sources import read_work
+from tokstudio.core.corpus.open_sources import read_work, with_skipped
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.folders import Entry, Fetching, at_hand_work, expand_work
 from tokstudio.core.corpus.source import CountedWith, EntryNumbers, Source, TextNumbers, entries, entry_name
@@ -148,24 +148,39 @@ class Counting:
         if not entries:
             raise CorpusError("No files given: name at least one.")
         sizes, done = list(map(stored_bytes, entries)), 0
-        cut_out, sources = Counter[str](), list[Source]()
+        cut_out, sources, skipped = Counter[str](), list[Source](), list[Entry]()
         with WordCounter(self.settings, sum(sizes), threads) as counter, closing(connection()) as process:
             for entry, size in zip(entries, sizes, strict=True):
-                work = self._count_entry_work(entry, process, counter, cut_out, sources)
+                work = self._count_entry_work(entry, process, counter, cut_out, sources, skipped)
                 yield from part_of(work, "counting", done, size, sum(sizes))
                 done += size
-            return CountedPart((yield from counter.made_work(cut_out)), tuple(sources))
+            # Of a corpus that is counted in parts, a part may have no text.
+            told = with_skipped(sources, skipped) if sources else ()
+            return CountedPart((yield from counter.made_work(cut_out)), told)
 
     def _count_entry_work(
-        self, entry: Entry, process: ChildProcess, counter: WordCounter, cut_out: Counter[str], sources: list[Source]
+        self,
+        entry: Entry,
+        process: ChildProcess,
+        counter: WordCounter,
+        cut_out: Counter[str],
+        sources: list[Source],
+        skipped: list[Entry],
     ) -> Work[None]:
         entries, fetched = yield from at_hand_work(entry, Fetching(self.reading, self.encoding), process)
         try:
             for one in entries:
-                for source in (yield from read_work(one, self.settings.documents, self.encoding, self.reading)):
+                try:
+                    read = yield from read_work(one, self.settings.documents, self.encoding, self.reading)
+                except (EmptyError, BinaryError):
+                    if not one.is_found:
+                        raise
+                    skipped.append(one)
+                    continue
+                for source in read:
                     none, no_ends = np.empty(0, np.uint8), np.empty(0, np.int64)
                     sources.append(replace(source, data=none, ends=no_ends, places=None, counts=None, rows=None))
-                    [(text, pieces)], cut = yield from cut_sources_work([source], self.settings.special_tokens)
+                    [(text, pieces)], [cut] = yield from cut_sources_work([source], self.settings.special_tokens)
                     cut_out.update(cut)
                     yield from counter.add_work(text, pieces)
             if fetched is not None:
@@ -180,7 +195,10 @@ def count_corpus_work(corpus: Corpus, settings: CountedWith, threads: int | None
     """Does the same as `count` in bounded pieces."""
     _check_pattern(settings.pattern)
     cut, cut_out = yield from cut_sources_work(corpus.sources, settings.special_tokens)
-    return (yield from count_work(cut, settings, threads, cut_out))
+    total = Counter[str]()
+    for each in cut_out:
+        total.update(each)
+    return (yield from count_work(cut, settings, threads, total))
 
 
 def _check_pattern(pattern: str) -> None:

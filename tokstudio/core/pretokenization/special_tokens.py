@@ -144,17 +144,18 @@ class SpecialFinders:
 
 def cut_sources_work(
     sources: Sequence[Source], special_tokens: Iterable[str]
-) -> Work[tuple[list[tuple[Source, Pieces]], dict[str, int]]]:
+) -> Work[tuple[list[tuple[Source, Pieces]], list[dict[str, int]]]]:
     """Finds the text between special tokens in every source.
 
     Returns:
-        Each source with its pieces, word counts without special tokens; and how often each special token was cut out.
+        Each source with its pieces, word counts without special tokens; and how often each special token was cut out of
+        each source.
     """
     specials = SpecialFinder(token.encode() for token in special_tokens)
     works = ((len(source.data), specials.cut_work(source.data, source.ends)) for source in sources)
     cut = list(zip(sources, (yield from together("cutting", works)), strict=True))
-    counts = sum((_cut_out(source, pieces, len(specials)) for source, pieces in cut), np.zeros(len(specials), np.int64))
-    cut_out = dict(zip((text.decode() for text in specials.texts), counts.tolist(), strict=True))
+    texts = [text.decode() for text in specials.texts]
+    cut_out = [dict(zip(texts, _cut_out(*each, len(specials)).tolist(), strict=True)) for each in cut]
     cut = [(source if source.counts is None else _cut_counts(source, pieces), pieces) for source, pieces in cut]
     return cut, cut_out
 

@@ -129,7 +129,7 @@ LONGEST = 1 << 26
 # A long string takes no more memory than it has characters; a list of short strings takes ten times as much.
 LONGEST_STRUCTURE = 1 << 24
 LONGEST_BETWEEN_STRINGS = 1 << 20  # of a value that is longer
-_MOST_PARTS = 10_000
+_MOST_PARTS = 100_000  # each of some 100 bytes
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.document_encoder import MARK, DocumentEncoder
-from tokstudio.core.base.errors import CorpusError, EmptyError, FormatError, TokStudioError
+from tokstudio.core.base.errors import BinaryError, CorpusError, EmptyError, FormatError, TokStudioError
 from tokstudio.core.base.machine import processors
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.base.records import dataclass
@@ -225,7 +225,9 @@ class _UnitReader:
             sources = yield from pass_on_work(
                 unit.entry, self._pass_on, settings.documents, settings.encoding, unit.reading, budget
             )
-        except EmptyError:
+        except (EmptyError, BinaryError) as error:
+            if isinstance(error, BinaryError) and not unit.entry.is_found:
+                raise
             self.file = replace(self.file, notes=("it has no text",))
         else:
             self.file = self._described(sources)

@@ -322,7 +322,7 @@ class StudioRun:
         elif not len(self):
             self.log.take(begun)
         written = prepared.cut_out.get(self.config.unknown_token or "", 0) if self.config is not None else 0
-        self.uses.begin(prepared.base_counts, prepared.unknown, written * self.weight_scale)
+        self.uses.begin(prepared.base_counts, prepared.unknown, written)
         self.replaced = prepared.replaced
         self.held_out = HeldOutState(prepared.held_out)
         self._begun = begun

@@ -33,7 +33,15 @@ from tests.core.corpus.readers.written import (
     texts_of,
     zipped,
 )
-from tokstudio import ConfigError, Corpus, CorpusError, Reading
+from tokstudio import (
+    ConfigError,
+    Corpus,
+    CorpusError,
+    Reading,
+    Tokenizer,
+    encode_dataset,
+    load_experiment,
+)
 from tokstudio.core.base.errors import BinaryError, EmptyError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.wording import several
@@ -41,7 +49,9 @@ from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_
 from tokstudio.core.corpus.readers import collect, columnar, compression, csv_rows, datasets, files, json_rows
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
-from tokstudio.core.corpus.source import row_of
+from tokstudio.core.corpus.readers.folders import read_folder_work
+from tokstudio.core.corpus.source import CountedWith, row_of
+from tokstudio.core.pretokenization.count_words import Counting
 
 
 def refused(path, **options):
@@ -397,6 +407,27 @@ def test_a_description_with_values_of_other_kinds_is_refused(write):
     assert causes >= {TypeError, ValueError, KeyError}
 
 
+def test_columns_of_one_name_are_refused_only_where_they_are_read(write):
+    columns = [pa.array(["a", "b"]), pa.array(["c", "d"]), pa.array(["e", "f"])]
+    table = pa.table(columns, names=["text", "x", "x"])
+    parquet.write_table(table, made := io.BytesIO())
+    files = {"a.parquet": made.getvalue()}
+    for name, new in (("a.arrow", ipc.new_file), ("stream.arrow", ipc.new_stream)):
+        with new(made := io.BytesIO(), table.schema) as writer:
+            writer.write_table(table)
+        files[name] = made.getvalue()
+    inside = pa.table({"s": pa.StructArray.from_arrays(columns, names=["t", "x", "x"]), "text": ["a", "b"]})
+    with ipc.new_file(made := io.BytesIO(), inside.schema) as writer:
+        writer.write_table(inside)
+    files["inside.arrow"] = made.getvalue()
+    for name, data in files.items():
+        path, field = write(name, data), "s.x" if name == "inside.arrow" else "x"
+        assert texts_of(Corpus.from_files(path).sources[0]) == ["a", "b"]
+        wanted = f'{name}: 2 columns have the name "{field}"; give them different names, or choose another column.'
+        assert refused(path, field=field) == wanted
+        assert refused(path, split_by=field) == wanted
+
+
 def test_bombs_in_archives_are_refused(write, small_bombs):
     text = b"hello world text \n" * 1_000
     assert "as only a bomb does" in refused(write("a.tar", of_sparse(text, 100_000_000, f"0,{len(text)}")))
@@ -522,6 +553,91 @@ def test_archives_of_nothing_to_read_are_refused(write):
     # A member outside of the folder is read under its name, and written nowhere.
     [source] = Corpus.from_files(write("b.zip", zipped(**{"../../up.txt": b"text"}))).sources
     assert source.name == "../../up.txt"
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_compressed_nothing_is_an_empty_file(write, tmp_path, suffix):
+    nothing, text = COMPRESSIONS[suffix](b""), COMPRESSIONS[suffix](b"some text")
+    alone = write(f"a.txt{suffix}", nothing)
+    assert refused(alone) == f"a.txt{suffix}: the file has no text."
+    with pytest.raises(EmptyError):
+        Corpus.from_files(write("a", nothing + nothing + bytes(512)))
+    for data in (nothing + text, text + nothing, nothing + text + bytes(512)):
+        assert Corpus.from_files(write("a.txt", data)).bytes == len("some text")
+    assert "after 0 bytes of text, something follows that is not" in refused(write("a", nothing + b"garbage, no zeros"))
+    archive = write("a.zip", zipped(**{"a.txt": nothing, "b.txt": text}))
+    assert [(one.name, one.note) for one in Corpus.from_files(archive).sources] == [
+        ("b.txt", "1 member skipped (1 empty)")
+    ]
+    one, other = write("folder/a.txt", b"text"), write(f"folder/b.txt{suffix}", nothing)
+    assert [source.name for source in Corpus.from_files(one.parent).sources] == ["a.txt"]
+    tokenizer = Tokenizer.from_parts({n: bytes([n]) for n in range(256)}, [])
+    encoded = encode_dataset([one, other], tokenizer, tmp_path / "ids")
+    assert [(file.bytes, file.notes) for file in encoded.files] == [(4, ()), (0, ("it has no text",))]
+
+
+def without_text():
+    """Files that are not empty, but have no text, with how they are read."""
+    parquet.write_table(pa.table({"text": pa.array([], pa.string())}), made := io.BytesIO())
+    office = zipped(**{"[Content_Types].xml": b"<a/>", "word.xml": b"<b/>"})
+    return {
+        "names.csv": (b"text,lang\n", {}),
+        "mark.txt": (b"\xef\xbb\xbf", {}),
+        "rows.parquet": (made.getvalue(), {}),
+        "rows.jsonl": (b'{"text":""}\n', {}),
+        "short.txt": (b"a", {"least_characters": 2}),
+        "letter.docx": (office, {}),
+        "pictures.zip": (zipped(**{"a.png": b"\x89PNG\r\n\x1a\n"}), {}),
+    }
+
+
+@pytest.mark.parametrize("name", without_text())
+def test_what_has_no_text_in_a_folder_or_an_archive_is_skipped_and_said(write, tmp_path, name):
+    data, options = without_text()[name]
+    good = "a.parquet" if name == "rows.parquet" else "a.txt"
+    text = b"some text" if good == "a.txt" else of_parquet(["some text"])
+    write(f"folder/{good}", text)
+    path = write(f"folder/{name}", data)
+    [source] = Corpus.from_files(path.parent, **options).sources
+    assert (source.name, source.bytes, source.note) == (good, 9, f"1 file without text skipped ({name})")
+    assert [one.name for one in finish(read_work(path.parent, reading=Reading(**options)))] == [good]
+    archive = write("a.zip", zipped(**{good: text, name: data}))
+    [source] = Corpus.from_files(archive, **options).sources
+    why = "no text" if name in ("letter.docx", "pictures.zip") else "empty"
+    assert (source.name, source.bytes, source.note) == (good, 9, f"1 member skipped (1 {why})")
+    # What the user names is an error, as is a folder with nothing else.
+    assert refused([path, path.parent / good], **options).startswith(f"{name}: ")
+    assert refused(write(f"only/{name}", data).parent, **options) == f"{name}: the file has no text."
+    if options:
+        return
+    part = finish(Counting(CountedWith("gpt2", ())).count_work([path.parent]))
+    assert [(one.name, one.note) for one in part.sources] == [(good, f"1 file without text skipped ({name})")]
+    assert part.counts.facts.totals[0].bytes == 9
+    tokenizer = Tokenizer.from_parts({n: bytes([n]) for n in range(256)}, [])
+    encoded = encode_dataset(path.parent, tokenizer, tmp_path / "ids")
+    assert sum(file.bytes for file in encoded.files) == 9
+    experiment = "experiment = 1\n\n[settings]\nvocabulary_size = 300\n\n[[source]]\npath = 'folder'\n"
+    [source] = load_experiment(write("e.toml", experiment.encode())).corpus().sources
+    assert (source.name, source.note) == (good, f"1 file without text skipped ({name})")
+
+
+def test_the_descriptions_beside_the_tables_of_dask_are_no_data(write, tmp_path):
+    table, folder, facts = pa.table({"text": ["a", "b"]}), tmp_path / "folder", []
+    folder.mkdir()
+    for number in range(2):
+        parquet.write_table(table, folder / f"part.{number}.parquet", metadata_collector=facts)
+        facts[-1].set_file_path(f"part.{number}.parquet")
+    parquet.write_metadata(table.schema, folder / "_common_metadata")
+    parquet.write_metadata(table.schema, folder / "_metadata", facts)
+    [source] = Corpus.from_files(folder).sources
+    assert (source.name, texts_of(source)) == ("folder", ["a", "b"] * 2)
+    assert finish(read_folder_work(folder)).remark == (
+        "folder: 2 files skipped: _common_metadata (beside a data set), _metadata (beside a data set)."
+    )
+    members = {f"set/{path.name}": path.read_bytes() for path in sorted(folder.iterdir())}
+    made = Corpus.from_files(write("a.zip", zipped(**members))).sources
+    assert [(source.name, source.bytes) for source in made] == [("set/part.0.parquet", 2), ("set/part.1.parquet", 2)]
+    assert made[0].note == "2 members skipped (2 empty)"
 
 
 def test_a_file_that_changes_while_it_is_streamed_is_named(write):

@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import base64
 import io
 import json
+import zlib
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +24,7 @@ from tests.core.corpus.readers.written import (
     LANGUAGES,
     json_lines,
     of_parquet,
+    parquet_of,
     rows,
     tarred,
     texts_of,
@@ -29,6 +32,7 @@ from tests.core.corpus.readers.written import (
 )
 from tokstudio import Corpus, Reading
 from tokstudio.core.base import leftovers
+from tokstudio.core.base.errors import EmptyError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.open_sources import look_work, read_again_work, read_work
 from tokstudio.core.corpus.readers import files
@@ -98,6 +102,93 @@ def test_members_of_an_archive_are_sources(write):
         assert "2 members skipped (1 no text, 1 empty)" in one.note or "(1 empty, 1 no text)" in one.note
         again = finish(read_again_work(path, "file", None, two.reading, two.member))
         assert texts_of(again) == list(DOCUMENTS)
+
+
+# The texts "hello world" and "foo", or "a" and "b", as other libraries than pyarrow write them, packed by zlib.
+OF_OTHERS = {
+    "polars.arrow": (
+        "eNpzDAryDzdkYGBhYGD49P//fxEGEJsRSHIxcDNwAEkWhh9AcR6gCAcQwmRB6t8AxXWAtAIQSwAxI5AQYBACygkwCILVgnQxMPwBqmNhYAHr"
+        "KUmtKAGJAYX+z0Ayx4EBAiD2MwN1CoPN4gHyngHlmaDyIUCsAVXHwMAHtJcFqEYALMLIgAqYGHADBSQ2Ixa13ECckZqTk69Qnl+UkwJ0EQND"
+        "Wn4+A7EA5D8GNP9ZwP0HChkhoKtZgKHEA7a/AqpvAZR2QDOP6nEwE8hwBEc+AMLAQ3s="
+    ),
+    "polars.stream": (
+        "eNqNj00KwjAQhV9qFsUWqT8Ll1268BAewiNYcVGISMEexRO6cuXKhRC/pBUqKDjhzUzevJlJvPf+KMmCO/ki5gY/VqYUb/WAz2FSzrsa9Df4"
+        "NbEES2BwhWbUCk2jNnRJT3RWNvY0VdsEDspfBnM26qzbP6JzHmfl3K7Uk76+BateJ03Ya9EUkTH6tES/rRzk5os2A4eqrl15dqd6x4ukvXP6"
+        "18L/QnwBhqIvFQ=="
+    ),
+    "categories.stream": (
+        "eNqdUrtKA1EQPfsgrCZIjCmi1ZYpQyxjkRBEhYAiKeyikFWLZRckYko/wNLCT/ATLP2aVKlEJIWwnrkZZbNEXR2YvXfOPM/cTZIk2bcAF8AL"
+        "71XInQBWUYTHLz3Exe9Qx9QdzOOfiNd5lqke1bJh5JV4W2yDrzDWM/eIOtUcn1qTmJrkVxhTxrqpUjI1TrRneBZdiD2h/cDzjnpJPf3Kr2CL"
+        "2TVsMrvEKlXTy9U5fK0oPplDOjRajdb1drMFnX1w1Bt0O/3dvcPjg26n14TKjPnzXM9UfNN6QIGIi3czo2t6jYLxSDyEkkftP9U9iMz3anOK"
+        "DcNXpsnWF466QvSpdc0D1sjPNeyg/NJi43vxU3drSWxR9hmEYezfxFfh0LzxeRwjrwjfWYrv8wJfZ4Fvmt/9H/gVfujv6dnO4O0M/9uM/9Mu"
+        "pzBnyX7sHLu28H+RekG0aA+D/PlWjn/gt/eT8wOQg2yr"
+    ),
+    "nanoarrow.stream": (
+        "eNr7/////w4GBgYOBgiYAuSzMDAysADZa4BsCSAtAMQsDKiAESp2B6gGJM/ICuF/AOtnYChJrShhAKthYeABmsACtIETyOKBmsYBZHEBMQsD"
+        "G9xuEABq/78AanYV2CxmsA4JJDVzgOJMULYLktuZGXADHigtAKWZ0PzChKaei0EE6nIeMIsN7GLMMIDpS0xCuB9EAwAQ5yfa"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_OTHERS)
+def test_arrow_of_other_libraries_is_read(write, name):
+    path = write(name, zlib.decompress(base64.b64decode(OF_OTHERS[name])))
+    assert texts_of(Corpus.from_files(path, field="text").sources[0]) == (
+        ["a", "b"] if name.startswith("nanoarrow") else ["hello world", "foo"]
+    )
+
+
+@pytest.mark.parametrize("compression", [None, "zstd"])
+def test_arrow_is_read_wherever_its_schema_begins(write, compression):
+    made, table = {}, pa.Table.from_pylist(rows(DOCUMENTS))
+    for kind, new in (("file", ipc.new_file), ("stream", ipc.new_stream)):
+        made[kind] = io.BytesIO()
+        with new(made[kind], table.schema, options=ipc.IpcWriteOptions(compression=compression)) as writer:
+            writer.write_table(table, max_chunksize=90)
+    # In a file, the schema may be without its length; in a stream, its table may be further on.
+    file, stream = made["file"].getvalue(), made["stream"].getvalue()
+    size = int.from_bytes(file[12:16], "little")
+    without_length = file[:8] + file[16 : 16 + size] + bytes(8) + file[16 + size :]
+    assert len(without_length) == len(file)
+    files = {"a.arrow": without_length}
+    for more in (8, 40):
+        length, place = (int.from_bytes(stream[at : at + 4], "little") + more for at in (4, 8))
+        head = stream[:4] + length.to_bytes(4, "little") + place.to_bytes(4, "little")
+        files[f"{more}.stream"] = head + bytes(more) + stream[12:]
+    for name, data in files.items():
+        assert texts_of(Corpus.from_files(write(name, data)).sources[0]) == list(DOCUMENTS), name
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_tables_and_groups_without_rows_are_read_in_a_data_set(write, tmp_path, dictionary):
+    table = pa.table({"text": ["a", "b"]})
+    with parquet.ParquetWriter(made := io.BytesIO(), table.schema, use_dictionary=dictionary) as writer:
+        for part in (table[:0], table[:1], table[:0], table[1:]):
+            writer.write_table(part)
+    write("data/0.parquet", made.getvalue())
+    parquet.write_table(table[:0], made := io.BytesIO(), use_dictionary=dictionary)
+    write("data/1.parquet", made.getvalue())
+    write("data/2.parquet", parquet_of([{"text": "c"}]))
+    [source] = Corpus.from_files(tmp_path / "data").sources
+    assert texts_of(source) == ["a", "b", "c"]
+    with pytest.raises(EmptyError, match="has no text"):
+        Corpus.from_files(tmp_path / "data/1.parquet")
+
+
+def test_a_list_of_no_value_has_none_of_the_texts_it_stands_over(write):
+    texts, mask = pa.array(["a", None, "b", "c", "d", "e"]), pa.array([False, True, False])
+    lists = [
+        pa.ListArray.from_arrays(pa.array([0, 2, 4, 6], pa.int32()), texts, mask=mask),
+        pa.LargeListArray.from_arrays(pa.array([0, 2, 4, 6], pa.int64()), texts, mask=mask),
+        pa.FixedSizeListArray.from_arrays(texts, 2, mask=mask),
+    ]
+    for number, array in enumerate(lists):
+        table = pa.table({"text": array})
+        with ipc.new_file(made := io.BytesIO(), table.schema) as writer:
+            writer.write_table(table)
+        [source] = Corpus.from_files(write(f"{number}.arrow", made.getvalue())).sources
+        assert texts_of(source) == ["a", "d\ne"]
+        assert "1 row without the column dropped" in source.note
 
 
 def test_a_nested_column_is_read_and_the_texts_of_a_list_are_joined(write):

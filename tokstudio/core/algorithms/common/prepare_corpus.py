@@ -25,8 +25,8 @@ from tokstudio.core.base.errors import ConfigError, MissingCharacterError
 from tokstudio.core.base.progress import Progress, Work, together
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
-from tokstudio.core.corpus.corpus import Corpus, refuse_overflow
-from tokstudio.core.corpus.sampling import hold_out_work
+from tokstudio.core.corpus.corpus import ONCE, Corpus, refuse_overflow
+from tokstudio.core.corpus.sampling import hold_out_work, in_use
 from tokstudio.core.corpus.source import CountedWith, Source, document_place, entries, first_occurrence_work, texts_of
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
@@ -71,11 +71,13 @@ class CountedText:
     counts: WordCounts | None  # None without a pattern
     # Without a pattern: the entry and the documents of each source, and for a part of a divided text their places.
     documents: tuple[tuple[int, Sequences, NDArray[np.int64] | None], ...]
-    cut_out: Mapping[str, int]
+    cut_out: Sequence[Mapping[str, int]]  # of each source
     replaced: int
     held_out: tuple[Source, ...]
     sources: tuple[Source, ...]  # the text that was counted
     by_source: bool = True
+    # The numbers of entries of weight 0 that were not counted, as the pattern drops some of their text.
+    left_out: frozenset[int] = frozenset()
 
     def weighted(self, weights: Sequence[int]) -> list[Sequences]:
         """The sequences with their counts times the weight of each entry, a whole number."""
@@ -124,9 +126,11 @@ def prepare_corpus_work(
     refuse_overflow(corpus)
     languages = languages_of(corpus, config)
     by_source = corpus.weights is not None or len(languages) > 0
-    if counted is None or (languages and not counted.by_source):
+    _check_counted(in_use(corpus.sources, corpus.weights), config)
+    weights = corpus.multipliers
+    if counted is None or (languages and not counted.by_source) or any(weights[number] for number in counted.left_out):
         counted = yield from count_text_work(corpus, config, threads, by_source=by_source, start=start)
-    parts = counted.weighted(corpus.multipliers)
+    parts = counted.weighted(weights)
     try:
         if languages:
             layout = yield from _lay_out_languages_work(corpus, config, threads, counted, languages)
@@ -135,11 +139,15 @@ def prepare_corpus_work(
         else:
             layout = yield from lay_out_tokens_work(parts, config, start)
     except MissingCharacterError as error:
-        raise (yield from _placed_work(error, counted.sources, config)) from error
+        raise (yield from _placed_work(error, in_use(counted.sources, corpus.weights), config)) from error
     tokens = int(layout.base_counts.sum()) + layout.unknown
     unknown = special_ids(config, len(layout.base_counts), start).get(config.unknown_token or "")
     if unknown is not None and unknown < len(layout.base_counts):
         layout.base_counts[unknown] = layout.unknown
+    cut_out = dict.fromkeys(config.all_specials, 0)
+    for (_, entry), of_source in zip(entries(counted.sources), counted.cut_out, strict=True):
+        for special, times in of_source.items():
+            cut_out[special] += times * weights[entry]
     prepared = PreparedCorpus(
         alphabet=layout.alphabet,
         base_counts=layout.base_counts,
@@ -148,7 +156,7 @@ def prepare_corpus_work(
         positions=len(layout.units.symbols),
         sequences=sum(len(part.starts) for part in parts),
         unknown=layout.unknown,
-        cut_out=counted.cut_out,
+        cut_out=MappingProxyType(cut_out),
         replaced=counted.replaced,
         held_out=counted.held_out,
     )
@@ -180,13 +188,13 @@ def count_text_work(
     """Does the part of `prepare_corpus_work` that does not depend on the weights of the sources.
 
     Words that are not counted `by_source` take less memory, and cannot be weighted. With a held-out share, it depends
-    on which weights are 0.
+    on which weights are 0; text of weight 0 is also left out where the pattern drops some of it.
 
     Raises:
         ConfigError, CorpusError: As `prepare_corpus_work`, but errors of single characters and of the size.
     """
     sources, held_out = corpus.sources, ()
-    _check_counted(sources, config)
+    _check_counted(in_use(sources, corpus.weights), config)
     if config.held_out:
         sources, held_out = yield from hold_out_work(sources, config.held_out, corpus.weights)
     replaced = 0
@@ -206,8 +214,34 @@ def count_text_work(
         try:
             counts = yield from count_work(cut, settings, threads, by_source=by_source)
         except ConfigError as error:
-            raise (yield from _placed_pattern_work(error, sources, config)) from error
-    return CountedText(counts, documents, MappingProxyType(cut_out), replaced, held_out, sources, by_source)
+            used = _without_unused(corpus)
+            if used is None:
+                raise (yield from _placed_pattern_work(error, sources, config)) from error
+            counted = yield from count_text_work(used, config, threads, by_source, start)
+            unused = (number for number, weight in enumerate(corpus.multipliers) if not weight)
+            return replace(counted, sources=sources, left_out=frozenset(unused))
+    return CountedText(counts, documents, tuple(cut_out), replaced, held_out, sources, by_source)
+
+
+def _without_unused(corpus: Corpus) -> Corpus | None:
+    """The same sources, without the text of those of weight 0; None where there is none."""
+    weights = corpus.weights or (ONCE,) * len(corpus.sources)
+    empty, nothing = np.empty(0, np.uint8), np.empty(0, np.int64)
+    sources = tuple(
+        source
+        if weight or not len(source.data)
+        else replace(
+            source,
+            data=empty,
+            ends=nothing,
+            counts=None if source.counts is None else nothing,
+            places=None if source.places is None else nothing,
+            rows=None,
+            cuts=None,
+        )
+        for source, weight in zip(corpus.sources, weights, strict=True)
+    )
+    return None if sources == corpus.sources else Corpus(sources).weighted(weights)
 
 
 def _check_counted(sources: tuple[Source, ...], config: TrainingConfig) -> None:

@@ -10,13 +10,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from tokstudio.core.base.errors import CorpusError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.untyped import untyped
+from tokstudio.core.base.wording import shown
 from tokstudio.core.corpus.readers.collect import Collector
 from tokstudio.core.corpus.readers.compression import refuse_bomb
-from tokstudio.core.corpus.readers.contents import Column, columns_of_schema, texts_of
+from tokstudio.core.corpus.readers.contents import Column, columns_of_schema, strings_of, texts_of
 from tokstudio.core.corpus.readers.json_rows import Plan
 from tokstudio.core.corpus.readers.kinds import ARROW, PARQUET
 
@@ -52,13 +55,18 @@ class Table:
         """The number of rows, where the file says it."""
         return self.source.metadata.num_rows if self.kind == PARQUET else None
 
+    @property
+    def schema(self) -> Any:  # noqa: ANN401
+        """The columns with their types."""
+        return self.source.schema_arrow if self.kind == PARQUET else self.source.schema
+
     def columns(self, in_first_group: bool = False) -> tuple[Column, ...]:
         """The columns, with the texts of the first rows; afterwards the table must be opened anew.
 
         With `in_first_group`, as of `read_work` with groups.
         """
         with _plain(self):
-            schema = self.source.schema_arrow if self.kind == PARQUET else self.source.schema
+            schema = self.schema
             names = schema.names[:_MOST_LOOKED_AT]
             groups = range(min(1, self.source.num_row_groups)) if in_first_group else None
             first = next(self._batches(_SAMPLE, names, groups), None)
@@ -67,7 +75,7 @@ class Table:
     def schema_columns(self) -> tuple[Column, ...]:
         """The columns without texts, for which no rows are read."""
         with _plain(self):
-            return columns_of_schema(self.source.schema_arrow if self.kind == PARQUET else self.source.schema, [])
+            return columns_of_schema(self.schema, [])
 
     def chunks(self, group: int, names: Sequence[str]) -> list[Chunk]:
         """Where some columns of a group of rows are in a Parquet file, as its description says."""
@@ -78,7 +86,9 @@ class Table:
                 one = about.column(number)
                 if one.path_in_schema.partition(".")[0] in names:
                     starts = [at for at in (one.dictionary_page_offset, one.data_page_offset) if at]
-                    chunk = Chunk(min(starts), one.total_compressed_size, one.total_uncompressed_size, one.num_values)
+                    chunk = Chunk(
+                        min(starts, default=0), one.total_compressed_size, one.total_uncompressed_size, one.num_values
+                    )
                     if min(asdict(chunk).values()) < 0:
                         raise ValueError("a column has a negative size")
                     chunks.append(chunk)
@@ -111,10 +121,16 @@ class Table:
 
         With `groups`, only these groups of rows of a Parquet file, whose pages are not looked at before: that is for a
         process that may run out of memory, where a file is not at hand.
+
+        Raises:
+            CorpusError: It is damaged, unpacks to so much that it must be a bomb, or has several such columns.
         """
-        names = [column.steps[0] for column in (*plan.texts, plan.split) if column is not None]
+        columns = [column for column in (*plan.texts, plan.split) if column is not None]
+        names = [column.steps[0] for column in columns]
         before = bytes_read = 0
         with _plain(self):
+            for column in columns:
+                self._refuse_several(column)
             for batch in self._batches(ROWS, list(dict.fromkeys(names)), groups):
                 batch = batch.select(list(dict.fromkeys(names)))
                 step = ROWS
@@ -128,6 +144,21 @@ class Table:
                     yield Progress("reading", before if self.rows else 0, self.rows or 0)
                     if collect.is_full:
                         return
+
+    def _refuse_several(self, column: Column) -> None:
+        """Raises CorpusError where several columns have this name."""
+        fields = list(self.schema)
+        for step in column.steps:
+            named = [one for one in fields if one.name == step]
+            if len(named) > 1:
+                raise CorpusError(
+                    f"{self.name}: {len(named)} columns have the name {shown(column.name)}; give them different names, "
+                    "or choose another column."
+                )
+            kind = named[0].type
+            while not untyped("pyarrow.types").is_struct(kind) and kind.num_fields == 1:
+                kind = kind.field(0).type
+            fields = [kind.field(number) for number in range(kind.num_fields)]
 
     def _add(self, batch: Any, plan: Plan, collect: Collector) -> int:  # noqa: ANN401
         """Adds the texts of rows; returns their bytes."""
@@ -186,8 +217,8 @@ def sizes_of_parquet(file: BinaryIO, names: set[str] | None = None, first: int |
 
 def _pages(file: BinaryIO, about: Any) -> tuple[int, int]:  # noqa: ANN401
     """The bytes that the rows of a column chunk may share, and those of all its pages, unpacked."""
-    at, start = int(about[9]), int(about.get(11, 0))
-    at = start if 0 < start < at else at
+    # Where there are no values, writers give 0 as the place of their pages.
+    at = min((int(one) for one in (about[9], about.get(11, 0)) if one > 0), default=0)
     end, shared, unpacked = at + int(about[7]), 0, 0
     while at < end:
         size, page = _page(file, at, end)
@@ -310,35 +341,70 @@ def open_table(name: str, kind: str, file: BinaryIO, stored: int, at_once: int =
 
 def _declared(file: BinaryIO, is_file: bool) -> int:
     """The bytes to which the compressed buffers of an Arrow file or stream unpack, as their first eight bytes say."""
-    # A file is a stream between two marks, with an index behind it.
-    at, declared = 8 if is_file else 0, 0
-    while True:
-        file.seek(at)
-        mark, size = struct.unpack("<Ii", file.read(8).ljust(8, b"\0"))
-        if mark != _CONTINUES:
-            # The length alone, as earlier versions wrote it.
-            size, at = mark, at - 4
-        if size <= 0:
-            return declared
-        file.seek(at + 8)
-        message = _FlatTable.root(file.read(size))
-        body = at + 8 + size
-        kind, length = message.number("<B", 1), message.number("<q", 3)
+    declared = 0
+    for message, body in _batches_of_file(file) if is_file else _messages_of_stream(file):
+        kind = message.number("<B", 1)
         if kind in (_DICTIONARY_BATCH, _RECORD_BATCH):
             batch = message.table(2)
             if kind == _DICTIONARY_BATCH:
                 batch = batch.table(1)
-            for offset, stored in batch.pairs(2) if batch.has(3) else ():
+            for offset, stored in batch.rows(2, _PAIR) if batch.has(3) else ():
                 if stored >= 8:
                     file.seek(max(0, body + offset))
                     declared += max(0, struct.unpack("<q", file.read(8))[0])
-        if length < 0:
+    return declared
+
+
+def _messages_of_stream(file: BinaryIO) -> Iterator[tuple[_FlatTable, int]]:
+    """The messages of a stream, each with the place of its body."""
+    at = 0
+    while (found := _message(file, at)) is not None:
+        message, body = found
+        yield found
+        if (length := message.number("<q", 3)) < 0:
             raise ValueError("a message of negative length")
         at = body + length + -length % 8
 
 
+def _batches_of_file(file: BinaryIO) -> Iterator[tuple[_FlatTable, int]]:
+    """The messages with values that the footer of a file names, each with the place of its body.
+
+    The schema before them, which the footer has as well, is passed over: some writers leave out its length.
+    """
+    end = file.seek(0, io.SEEK_END)
+    file.seek(max(0, end - 10))
+    size = struct.unpack("<i6s", file.read(10))[0]
+    if not 0 < size <= end - 10:
+        raise ValueError("its footer is not within the file")
+    file.seek(end - 10 - size)
+    footer, all_sizes = _FlatTable.root(file.read(size)), 0
+    for number in _DICTIONARIES_AND_BATCHES:
+        for at, head, _, _ in footer.rows(number, _BLOCK) if footer.has(number) else ():
+            all_sizes += head
+            if at < 0 or head < 0 or all_sizes > end:
+                raise ValueError("a message is not within the file, or in it twice")
+            if (found := _message(file, at)) is not None:
+                yield found[0], at + head
+
+
+def _message(file: BinaryIO, at: int) -> tuple[_FlatTable, int] | None:
+    """The message at a place, and where it ends; None at the end of a stream."""
+    file.seek(at)
+    mark, size = struct.unpack("<Ii", file.read(8).ljust(8, b"\0"))
+    if mark != _CONTINUES:
+        # The length alone, as earlier versions wrote it.
+        size, at = mark, at - 4
+    if size <= 0:
+        return None
+    file.seek(at + 8)
+    return _FlatTable.root(file.read(size)), at + 8 + size
+
+
 _CONTINUES = 0xFFFFFFFF
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
+_DICTIONARIES_AND_BATCHES = (2, 3)  # the fields of the footer of a file
+_PAIR = "<i8,<i8"  # offset and length of a buffer
+_BLOCK = "<i8,<i4,<i4,<i8"  # of a message: its place, the length before its body, nothing, the length of its body
 
 
 @dataclass(frozen=True)
@@ -375,12 +441,11 @@ class _FlatTable:
     def table(self, number: int) -> _FlatTable:
         return _FlatTable(self.data, self._target(number))
 
-    def pairs(self, number: int) -> list[tuple[int, int]]:
-        """A vector of pairs of int64."""
+    def rows(self, number: int, kind: str) -> list[tuple[int, ...]]:
+        """A vector of structures of numbers, whose types are in the words of NumPy."""
         at = self._target(number)
         length = struct.unpack_from("<I", self.data, at)[0]
-        numbers = struct.unpack_from(f"<{2 * length}q", self.data, at + 4)
-        return list(zip(numbers[::2], numbers[1::2], strict=True))
+        return np.frombuffer(self.data, kind, length, at + 4).tolist()
 
 
 def keys_of(array: Any, column: Column) -> Any:  # noqa: ANN401
@@ -389,19 +454,22 @@ def keys_of(array: Any, column: Column) -> Any:  # noqa: ANN401
 
     if len(column.steps) == 1 and not column.lists[0]:
         try:
-            return array.cast(pyarrow.large_string())
+            return strings_of(array)
         except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
             raise CorpusError(f"The values of the column {column.name} cannot divide a data set.") from error
     return texts_of(array, column)
 
 
 def _rows_of(batch: Any) -> list[dict[str, object]]:  # noqa: ANN401
-    """The rows of a batch; none where a value is not valid, and must not be touched."""
+    """The rows of a batch; none where a value is not valid, and must not be touched, or two fields have one name."""
     try:
         batch.validate(full=True)
     except untyped("pyarrow").ArrowInvalid:
         return []
-    return batch.to_pylist()
+    try:
+        return batch.to_pylist()
+    except ValueError:
+        return []
 
 
 def _valid(array: Any, collect: Collector) -> Any:  # noqa: ANN401

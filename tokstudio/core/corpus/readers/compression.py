@@ -80,6 +80,7 @@ class Decompressed:
         self._stored = stored
         self._part: _Decompressor | None = None
         self._waiting, self._made, self._ended = b"", 0, False
+        self._has_part = False  # whether a part is whole, perhaps of nothing
         self.is_cut = False
 
     def read(self, size: int, /) -> bytes:
@@ -119,7 +120,7 @@ class Decompressed:
         output = self._part.decompress(more_input, most)
         if self._part.eof:
             self._waiting = self._part.unused_data + self._waiting
-            self._part = None
+            self._part, self._has_part = None, True
         return output
 
     def _next_part(self) -> bool:
@@ -130,7 +131,7 @@ class Decompressed:
                 self._waiting += more
                 if more and len(self._waiting) < MAGIC_BYTES:
                     continue
-            if self._made and not self._waiting.strip(b"\0"):
+            if self._has_part and not self._waiting.strip(b"\0"):
                 if not self._waiting:
                     self._ended = True
                     return False

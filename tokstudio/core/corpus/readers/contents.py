@@ -189,6 +189,16 @@ def texts_of(array: Any, column: Column) -> Any:  # noqa: ANN401 -- arrays of py
     return _taken(array, column.steps[1:], column.lists)
 
 
+def strings_of(array: Any) -> Any:  # noqa: ANN401
+    """An array as strings with offsets of 64 bits; raises an error of pyarrow where its values are none."""
+    pyarrow = untyped("pyarrow")
+
+    if pyarrow.types.is_dictionary(array.type) and pyarrow.types.is_string_view(array.type.value_type):
+        # Out of a dictionary of views, pyarrow takes no values.
+        array = pyarrow.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(pyarrow.large_string()))
+    return array if pyarrow.types.is_large_string(array.type) else array.cast(pyarrow.large_string())
+
+
 def type_of(column: Column) -> Any:  # noqa: ANN401 -- types of pyarrow have no types
     """The Arrow type of the first step of a column, with nothing else in it."""
     pyarrow = untyped("pyarrow")
@@ -286,15 +296,16 @@ def _taken(array: Any, steps: tuple[str, ...], lists: tuple[int, ...]) -> Any:  
 
     if not lists[0]:
         if not steps:
-            return array if pyarrow.types.is_large_string(array.type) else array.cast(pyarrow.large_string())
+            return strings_of(array)
         # Unlike `array.field`, this gives null where the whole struct is null.
         return _taken(compute.struct_field(array, steps[0]), steps[1:], lists[1:])
     rows = len(array)
     inner = _taken(compute.list_flatten(array), steps, (lists[0] - 1, *lists[1:]))
-    parents = compute.list_parent_indices(array)
+    # Not `list_parent_indices`, which also counts what a null list stands over.
+    lengths = compute.fill_null(compute.list_value_length(array), 0).to_numpy(zero_copy_only=False)
     valid = compute.is_valid(inner)
-    inner, parents = inner.filter(valid), parents.filter(valid).to_numpy(zero_copy_only=False)
-    numbers = np.bincount(parents.astype(np.int64), minlength=rows)
+    parents = np.repeat(np.arange(rows), lengths)[valid.to_numpy(zero_copy_only=False)]
+    inner, numbers = inner.filter(valid), np.bincount(parents, minlength=rows)
     offsets = pyarrow.array(np.concatenate(([0], np.cumsum(numbers))), pyarrow.int64())
     joined = compute.binary_join(pyarrow.LargeListArray.from_arrays(offsets, inner), pyarrow.scalar("\n", inner.type))
     return compute.if_else(pyarrow.array(numbers > 0), joined, pyarrow.scalar(None, joined.type))

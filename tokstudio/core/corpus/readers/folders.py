@@ -23,7 +23,7 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import look
 from tokstudio.core.corpus.readers.files import path_of, plain_errors
-from tokstudio.core.corpus.readers.kinds import COLUMNAR, DATA, JSON, kind_of, suffix_of
+from tokstudio.core.corpus.readers.kinds import COLUMNAR, DATA, DESCRIPTIONS, JSON, PARQUET, kind_of, suffix_of
 from tokstudio.core.corpus.readers.streams import OpenText
 from tokstudio.core.hub.addresses import Address, address_of, parse_address
 from tokstudio.core.hub.fetching_texts import fetch_work, files_work
@@ -36,6 +36,7 @@ _FOLDER = "folder"
 _POINTER = f"{LFS_POINTER}: run git lfs pull"
 _OUTSIDE = "a link out of the folder"
 _OWN = "of the experiment"
+_BESIDE = "beside a data set"
 _WHY = (
     "unreadable",
     "damaged",
@@ -44,7 +45,7 @@ _WHY = (
     "empty",
     "not a file",
     _OUTSIDE,
-    "beside a data set",
+    _BESIDE,
     _OWN,
     "hidden",
 )
@@ -135,6 +136,8 @@ def read_folder_work(path: AnyPath, own: Collection[Path] = ()) -> Work[Folder]:
                 what = _OWN if is_own else _folder_or_reason(entry, inside)
                 if what == _FOLDER:
                     folders.append(Path(entry.path))
+                elif what == PARQUET and entry.name in DESCRIPTIONS:
+                    skipped.append((Path(entry.path), _BESIDE))
                 elif what in COLUMNAR:
                     columnar.add(Path(entry.path))
                     files.append(Path(entry.path))
@@ -151,7 +154,7 @@ def read_folder_work(path: AnyPath, own: Collection[Path] = ()) -> Work[Folder]:
             if file not in columnar and not _is_data(file):
                 texts.append(file)
             yield Progress("looking for text", len(files))
-        skipped += [(file, "beside a data set") for file in texts]
+        skipped += [(file, _BESIDE) for file in texts]
         left_out = frozenset(texts)
         files = [file for file in files if file not in left_out]
     content = Folder(root, tuple(files), tuple(skipped), tuple(_entries(root, files, columnar)))

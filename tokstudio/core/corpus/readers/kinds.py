@@ -25,8 +25,8 @@ DATA = (JSON_LINES, JSON, CSV, TSV, *COLUMNAR)
 _MAGIC = (
     (re.compile(rb"PAR1"), PARQUET),
     (re.compile(rb"ARROW1\0\0"), ARROW),
-    # Four bytes of ones, the length of the schema, the offset of its table.
-    (re.compile(rb"\xff\xff\xff\xff..[\0-\x0f]\0\x10\0\0\0", re.DOTALL), ARROW_STREAM),
+    # Four bytes of ones, the length of the schema, the offset of its table, which depends on the writer.
+    (re.compile(rb"\xff\xff\xff\xff..[\0-\x0f]\0[\x04-\x40]\0\0\0", re.DOTALL), ARROW_STREAM),
     (re.compile(rb"PK(\x03\x04|\x05\x06)"), ZIP),
     (re.compile(rb".{257}ustar[\0 ]", re.DOTALL), TAR),
 )
@@ -36,6 +36,8 @@ _FEWEST_COLUMNS = 3  # of such a table, unless tabs separate them
 _NAMED_LINES = frozenset((".jsonl", ".ndjson"))
 NAMED_JSON = _NAMED_LINES | {".json"}
 _NAMED_TABLES = {".csv": CSV, ".tsv": TSV, ".tab": TSV}
+# Files that Dask and Spark write beside the Parquet files of a data set: their descriptions, without the rows.
+DESCRIPTIONS = frozenset(("_metadata", "_common_metadata"))
 DELIMITERS = ",;\t|"
 _MOST_FIT = 0.6  # of the rows of a table
 _NAME = re.compile(r"[\w.-]+( [\w.-]+){0,2}")  # of the only column
