@@ -108,6 +108,18 @@ def test_lines_are_those_of_a_simple_split(documents):
     assert bool(notes) == any(unit.encode("latin-1") != text for unit, text in zip(expected, read.texts, strict=True))
 
 
+@pytest.mark.parametrize("spaces", range(20, 66))
+def test_no_character_is_cut_where_the_word_behind_a_line_is_long(spaces):
+    notes: list[str] = []
+    word = "中华人民共和国是世界上历史最悠久的国家之一"
+    read = finish(engines._read_work("text", texts(text=f"a\n{' ' * spaces}{word}\n")["text"], notes))
+    behind = read.texts[0].decode().removeprefix("a\n")
+    assert not notes
+    assert f"{' ' * spaces}{word}".startswith(behind)
+    # 40 bytes of a word, and 64 in all, without a part of a character.
+    assert len(behind.encode()) == (0 if spaces > 63 else spaces + min(40, 64 - spaces) // 3 * 3)
+
+
 def test_only_the_first_lines_of_a_long_text_are_compared_and_that_is_said(monkeypatch):
     monkeypatch.setattr(engines, "LARGEST", 10)
     table = compared(probe("gpt2"), "aaaa\nbbbb\ncccc\n", "tokenizers")
