@@ -29,6 +29,7 @@ from tokstudio import ConfigError, Corpus, TrainingConfig, load, save, train
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.comparison import engine_causes, engines
 from tokstudio.core.comparison.engine_causes import NOT_EXPLAINED, causes_work, changed_patterns
+from tokstudio.core.comparison.engine_table import TOKENS_OF_LINES
 from tokstudio.core.comparison.engines import ENGINES, OpenedFiles, engines_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.gguf.names import O200K_BY_ASCII
@@ -90,10 +91,17 @@ def test_libraries_agree_on_a_tokenizer_like_gpt_2_and_others_say_why_not():
     assert not table.columns[3].failed
     assert table.columns[4] in table.compared or "tokstudio[llama]" in table.columns[4].problem
     naive = [len(tokenizer.encode(unit, "all")) for unit in lines_of(content)]
-    assert [row.tokens for row in table.rows] == [
+    assert [row.tokens_of_lines for row in table.rows] == [
         sum(naive), len(tokenizer.encode("日本\n\n\nx")) + len(tokenizer.encode("x")), 0
     ]  # fmt: skip
-    assert all(column.tokens == sum(row.tokens for row in table.rows) for column in table.compared)
+    of_lines = sum(row.tokens_of_lines for row in table.rows)
+    assert all(column.tokens_of_lines == of_lines for column in table.compared)
+    # A word that stands behind a line and in the next one is one token of the text.
+    of_texts = [len(tokenizer.encode(text, "all")) for text in (content, "日本\n\n\nx", "")]
+    assert [row.tokens for row in table.rows] == of_texts
+    assert of_texts[0] < sum(naive)
+    assert [text["tokens"] for text in table.to_plain()["texts"]] == of_texts
+    assert f"{of_texts[0]:,}" in next(line for line in table.lines() if line.startswith("one"))
     assert "transformers" in table.versions
     assert "All ids are equal" in "\n".join(table.lines())
 
@@ -124,6 +132,7 @@ def test_only_the_first_lines_of_a_long_text_are_compared_and_that_is_said(monke
     monkeypatch.setattr(engines, "LARGEST", 10)
     table = compared(probe("gpt2"), "aaaa\nbbbb\ncccc\n", "tokenizers")
     assert table.rows[0].lines == 2
+    assert table.rows[0].tokens == len(probe("gpt2").encode("aaaa\nbbbb\n"))
     assert table.notes == ("text: the first 2 lines, 10 B, are compared.",)
 
 
@@ -225,6 +234,7 @@ def test_what_nothing_explains_is_said(tmp_path):
     assert table.columns[0].causes == {NOT_EXPLAINED: 1}
     assert table.cell_text(0, table.columns[0]) == "50.0\xa0% of lines, +0.0\xa0% tokens"
     assert "not explained" in "\n".join(table.lines())
+    assert TOKENS_OF_LINES in [*table.lines()]
 
 
 def test_causes_are_counted_by_line(tmp_path):
