@@ -206,6 +206,23 @@ def test_what_is_done_around_a_text_is_named(tmp_path, change, cause):
     assert table.columns[0].differing
 
 
+def test_other_added_tokens_at_the_ends_of_a_line_are_no_bos(tmp_path):
+    tokenizer = probe("gpt2", ("<|end|>", "<|end|><|end|>"))
+
+    def without_the_longer(file):
+        [longer] = [token for token in file["added_tokens"] if token["content"] == "<|end|><|end|>"]
+        file["added_tokens"].remove(longer)
+
+    table = planted(tmp_path, tokenizer, without_the_longer, "<|end|><|end|> plain\n")
+    [cell] = table.columns[0].cells
+    ids = tokenizer.special_tokens
+    assert cell.first is not None
+    assert cell.first.ours[0] == ids["<|end|><|end|>"]
+    assert cell.first.theirs[:2] == (ids["<|end|>"],) * 2
+    assert cell.first.theirs[2:] == cell.first.ours[1:]
+    assert [each.name for each in cell.causes] == ["added tokens"]
+
+
 def test_tokens_around_a_text_that_the_files_ask_for_are_no_difference(tmp_path):
     file = settings_of(probe("gpt2", SPECIALS))
     with_bos(file)

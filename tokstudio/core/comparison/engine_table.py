@@ -127,8 +127,8 @@ class EngineTable:
     def total_text(self, column: EngineColumn) -> str:
         """The same for all texts together."""
         rows = [row for row in self.rows if not row.problem]
-        sums = (sum(numbers) for numbers in zip(*((r.lines, r.tokens, r.tokens_of_lines) for r in rows), strict=True))
-        whole = EngineRow("", *sums) if rows else EngineRow("", 0, 0, 0)
+        lines, tokens = sum(row.lines for row in rows), sum(row.tokens for row in rows)
+        whole = EngineRow("", lines, tokens, sum(row.tokens_of_lines for row in rows))
         return "–" if column.problem else _cell_text(column.differing, column.tokens_of_lines, whole)
 
     def column_text(self, column: EngineColumn) -> str:
