@@ -468,7 +468,7 @@ def test_how_much_text_prints_the_figures_of_the_core(run, write):
     found = how_much_text(Corpus.from_files([text]), config, 0.2, 4)
     assert run(0, f"{given} --json").json == found.to_plain()
     table, told = run(0, given).out.split("\n\n")
-    assert told == f"{found.sentence}\n"
+    assert told == f"{found.sentence}\n{found.held_out}\n"
     assert [line.split()[0] for line in table.splitlines()[1:]] == ["1/64", "1/32", "1/16", "1/8", "1/4", "1/2", "all"]
     assert run(0, f"how-much-text {text} --vocab-size 280 --json").json["held_out_bytes"] < found.held_out_bytes
     short = write("short.txt", "one\ntwo\n")

@@ -81,7 +81,8 @@ def how_much_text(arguments: argparse.Namespace, console: Console) -> None:
     if arguments.json:
         put(sys.stdout, json.dumps(found.to_plain()) + "\n")
         return
-    put(sys.stdout, "\n".join([*aligned(found.table, [True] * len(found.table[0])), "", found.sentence]) + "\n")
+    table = aligned(found.table, [True] * len(found.table[0]))
+    put(sys.stdout, "\n".join([*table, "", found.sentence, found.held_out]) + "\n")
 
 
 def infer_mixture(arguments: argparse.Namespace, console: Console) -> None:

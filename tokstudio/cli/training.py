@@ -235,7 +235,7 @@ def extend(arguments: argparse.Namespace, console: Console) -> int:
     size = extension.training_size(arguments.vocab_size)
     if arguments.sheet is not None and not arguments.held_out:
         arguments.held_out = HELD_OUT
-        console.say(f"For the sheet, {percent_text(HELD_OUT)} of the text is held out of the training.")
+        console.say(f"For the sheet, about {percent_text(HELD_OUT)} of the text is held out of the training.")
     values = chosen(arguments, TrainingConfig) | {"pattern": extension.start.pattern, "vocabulary_size": size}
     config = check_start(extension.start, TrainingConfig(**values))
     arguments.counts = files_at_hand(arguments.counts, console)

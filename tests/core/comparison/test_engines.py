@@ -29,6 +29,7 @@ from tokstudio import ConfigError, Corpus, TrainingConfig, load, save, train
 from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.comparison import engine_causes, engines
 from tokstudio.core.comparison.engine_causes import NOT_EXPLAINED, causes_work, changed_patterns
+from tokstudio.core.comparison.engine_table import TOKENS_OF_LINES
 from tokstudio.core.comparison.engines import ENGINES, OpenedFiles, engines_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.gguf.names import O200K_BY_ASCII
@@ -90,10 +91,17 @@ def test_libraries_agree_on_a_tokenizer_like_gpt_2_and_others_say_why_not():
     assert not table.columns[3].failed
     assert table.columns[4] in table.compared or "tokstudio[llama]" in table.columns[4].problem
     naive = [len(tokenizer.encode(unit, "all")) for unit in lines_of(content)]
-    assert [row.tokens for row in table.rows] == [
+    assert [row.tokens_of_lines for row in table.rows] == [
         sum(naive), len(tokenizer.encode("日本\n\n\nx")) + len(tokenizer.encode("x")), 0
     ]  # fmt: skip
-    assert all(column.tokens == sum(row.tokens for row in table.rows) for column in table.compared)
+    of_lines = sum(row.tokens_of_lines for row in table.rows)
+    assert all(column.tokens_of_lines == of_lines for column in table.compared)
+    # A word that stands behind a line and in the next one is one token of the text.
+    of_texts = [len(tokenizer.encode(text, "all")) for text in (content, "日本\n\n\nx", "")]
+    assert [row.tokens for row in table.rows] == of_texts
+    assert of_texts[0] < sum(naive)
+    assert [text["tokens"] for text in table.to_plain()["texts"]] == of_texts
+    assert f"{of_texts[0]:,}" in next(line for line in table.lines() if line.startswith("one"))
     assert "transformers" in table.versions
     assert "All ids are equal" in "\n".join(table.lines())
 
@@ -108,10 +116,23 @@ def test_lines_are_those_of_a_simple_split(documents):
     assert bool(notes) == any(unit.encode("latin-1") != text for unit, text in zip(expected, read.texts, strict=True))
 
 
+@pytest.mark.parametrize("spaces", range(20, 66))
+def test_no_character_is_cut_where_the_word_behind_a_line_is_long(spaces):
+    notes: list[str] = []
+    word = "中华人民共和国是世界上历史最悠久的国家之一"
+    read = finish(engines._read_work("text", texts(text=f"a\n{' ' * spaces}{word}\n")["text"], notes))
+    behind = read.texts[0].decode().removeprefix("a\n")
+    assert not notes
+    assert f"{' ' * spaces}{word}".startswith(behind)
+    # 40 bytes of a word, and 64 in all, without a part of a character.
+    assert len(behind.encode()) == (0 if spaces > 63 else spaces + min(40, 64 - spaces) // 3 * 3)
+
+
 def test_only_the_first_lines_of_a_long_text_are_compared_and_that_is_said(monkeypatch):
     monkeypatch.setattr(engines, "LARGEST", 10)
     table = compared(probe("gpt2"), "aaaa\nbbbb\ncccc\n", "tokenizers")
     assert table.rows[0].lines == 2
+    assert table.rows[0].tokens == len(probe("gpt2").encode("aaaa\nbbbb\n"))
     assert table.notes == ("text: the first 2 lines, 10 B, are compared.",)
 
 
@@ -185,6 +206,23 @@ def test_what_is_done_around_a_text_is_named(tmp_path, change, cause):
     assert table.columns[0].differing
 
 
+def test_other_added_tokens_at_the_ends_of_a_line_are_no_bos(tmp_path):
+    tokenizer = probe("gpt2", ("<|end|>", "<|end|><|end|>"))
+
+    def without_the_longer(file):
+        [longer] = [token for token in file["added_tokens"] if token["content"] == "<|end|><|end|>"]
+        file["added_tokens"].remove(longer)
+
+    table = planted(tmp_path, tokenizer, without_the_longer, "<|end|><|end|> plain\n")
+    [cell] = table.columns[0].cells
+    ids = tokenizer.special_tokens
+    assert cell.first is not None
+    assert cell.first.ours[0] == ids["<|end|><|end|>"]
+    assert cell.first.theirs[:2] == (ids["<|end|>"],) * 2
+    assert cell.first.theirs[2:] == cell.first.ours[1:]
+    assert [each.name for each in cell.causes] == ["added tokens"]
+
+
 def test_tokens_around_a_text_that_the_files_ask_for_are_no_difference(tmp_path):
     file = settings_of(probe("gpt2", SPECIALS))
     with_bos(file)
@@ -213,6 +251,7 @@ def test_what_nothing_explains_is_said(tmp_path):
     assert table.columns[0].causes == {NOT_EXPLAINED: 1}
     assert table.cell_text(0, table.columns[0]) == "50.0\xa0% of lines, +0.0\xa0% tokens"
     assert "not explained" in "\n".join(table.lines())
+    assert TOKENS_OF_LINES in [*table.lines()]
 
 
 def test_causes_are_counted_by_line(tmp_path):

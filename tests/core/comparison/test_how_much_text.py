@@ -89,6 +89,10 @@ def test_a_row_is_the_training_on_its_part():
     other = train(Corpus(finish(nested.sample_work(0.5, rest=True)), corpus.weights), CONFIG)
     assert found.halves == len(made[-2] & {other.bytes_of(token) for token in range(256, 300)}) / 44
     assert found.held_out_bytes == sum(source.bytes for source in held)
+    # Not the share that was asked for, since whole documents are held out.
+    share = sum(source.bytes for source in held) / sum(len(text) for text in texts_in(corpus.sources))
+    assert found.held_out.endswith(f", {100 * share:.1f}\u00a0% of the text.")
+    assert f"{100 * share:.1f}" != "25.0"
     assert not set(texts_in(held)) & {text for sample in samples for text in texts_in(sample)}
 
 

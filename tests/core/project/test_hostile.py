@@ -78,9 +78,9 @@ def test_the_database_of_another_program_is_named(tmp_path):
 
 
 def test_a_newer_version_is_named(path):
-    change(path, "PRAGMA user_version=7")
+    change(path, "PRAGMA user_version=8")
     assert refused(path) == (
-        "it was saved by a newer TokStudio, as version 7 of a project, but this one reads version 6: update TokStudio."
+        "it was saved by a newer TokStudio, as version 8 of a project, but this one reads version 7: update TokStudio."
     )
 
 
@@ -251,6 +251,28 @@ def test_errors_name_the_fault(path, row, change_to, words):
     assert refused(path) == f"{words}."
 
 
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE merge SET left = right, right = left WHERE number = 6", "run 1, content_sha256: it is not the run"),
+        (
+            'UPDATE run SET config = replace(config, \'"pattern":"none"\', \'"pattern":"gpt2"\')',
+            "run 1, content_sha256: it is not the run",
+        ),
+        ("UPDATE run SET pattern = 'gpt3' WHERE number = 2", "run 2, content_sha256: it is not the tokenizer"),
+        ("UPDATE file SET content = CAST('{}[]' AS BLOB)", "run 2, content_sha256: it is not the tokenizer"),
+        ("UPDATE file SET name = 'tokenizer.jsom'", "run 2, content_sha256: it is not the tokenizer"),
+    ],
+)
+def test_what_might_be_a_run_or_a_tokenizer_but_is_not_the_saved_one_is_refused(path, statement, words):
+    before = path.read_bytes()
+    change(path, statement)
+    assert path.read_bytes() != before
+    assert refused(path) == f"{words} that was saved."
+    change(path, "UPDATE run SET content_sha256 = NULL")
+    assert opened(path), "as a project of an earlier version"
+
+
 _HOSTILE_VALUES = (
     *("NULL", "''", "'a' || char(0) || 'b'", "CAST(x'ffff' AS TEXT)", "x''", "x'ff00'", "1.5", "1e999", "0"),
     *("9223372036854775807", "-9223372036854775807 - 1", "CAST({} AS TEXT)", "CAST({} AS BLOB)", "{} || '日'"),
@@ -312,7 +334,7 @@ def test_many_rows_are_refused_before_they_fill_the_memory(path, table):
         "merge": "3, n, 1, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL",
         "token": "3, n, x'00', 'base', 1",
         "source": "n + 9, '', NULL, '', '', 1000, NULL, 0, 'file', NULL, NULL, '', 0, NULL, NULL, NULL, NULL, NULL",
-        "run": f"n + 9, '', ''{', NULL' * 16}",
+        "run": f"n + 9, '', ''{', NULL' * 17}",
         "file": "n + 9, 2, '', x''",
         "project": "n, 'null'",
     }[table]

@@ -145,6 +145,7 @@ def test_anyone_can_query_it(tmp_path):
 def test_a_setting_missing_in_an_older_project_gets_its_default(tmp_path):
     path = saved(small_project(), tmp_path / "mine.tokstudio")
     change(path, "UPDATE run SET config = replace(config, ',\"held_out\":0.0', '') WHERE number = 1")
+    change(path, "UPDATE run SET content_sha256 = NULL")  # which an older project does not have
     assert differences(opened(path).runs[0].run.config, small_project().runs[0].run.config) == []
 
 
@@ -155,6 +156,7 @@ ADDED = {
     3: {"run": ("second_counts",)},
     4: {"merge": ("overtaken",)},
     5: {"run": ("left_out",)},
+    6: {"run": ("content_sha256",)},
 }
 
 

@@ -48,9 +48,9 @@ for B in speculative decoding.
 
 _ENGINES_TEXT = """\
 Encodes texts with other libraries beside TokStudio: tokenizers, transformers, tiktoken, sentencepiece and llama.cpp,
-each in a process of its own, on the files that were opened or on those of an export. A row for each text: the share of
-lines with other ids, and tokens more or less. Below it the first line that differs, and the cause, found by changing
-one thing. The first 4 MiB of each text are compared."""
+each in a process of its own, on the files that were opened or on those of an export. A row for each text: its tokens,
+the share of lines with other ids, and tokens of the lines more or less. Below it the first line that differs, and the
+cause, found by changing one thing. The first 4 MiB of each text are compared."""
 _ENGINES_CODES = "exit codes: 0 all ids are equal, 1 some differ, a library fails or none can be asked, 2 wrong usage"
 
 _DIFF_CODES = "exit codes: 0 nothing differs, 1 something does or it cannot be told, 2 wrong usage"

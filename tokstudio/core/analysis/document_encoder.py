@@ -162,6 +162,12 @@ class DocumentEncoder:
                 take(some[:-1] if goes_on else some)
                 yield Progress(_PHASE, done, total)
 
+    def tokens_work(self, source: Source) -> Work[int]:
+        """How many tokens all documents of a source become; raises as `ids_work`."""
+        counts: list[int] = []
+        yield from self.take_work(source, lambda ids: counts.append(int(np.count_nonzero(ids != MARK))), marked=False)
+        return sum(counts)
+
     def ids_work(self, data: _Bytes, ends: _Ends, marked: bool = True) -> Work[list[_Ids]]:
         """The ids of documents in parts, with `MARK` after those of each; who does not ask for marks may have none.
 

@@ -163,7 +163,9 @@ class LineUnits:
         texts: list[bytes] = []
         for (begin, end), stop in zip(bounds.tolist(), stops, strict=True):
             line = np.asarray(data[begin:end]).tobytes()
-            texts.append(line + _behind(line, np.asarray(data[end : min(end + _LONGEST_WORD, stop)]).tobytes()))
+            # One byte more tells whether a character ends where the word has to end.
+            following = np.asarray(data[end : min(end + _LONGEST_WORD + 1, stop)]).tobytes()
+            texts.append(line + _behind(line, following))
             if len(texts) % _LINES == 0:
                 yield Progress("finding lines", first + len(texts), len(self.bounds))
         return texts
@@ -186,7 +188,7 @@ def _behind(line: bytes, following: bytes) -> bytes:
     """What belongs to a line of the text after it: nothing where a line end stands alone between two words."""
     if _PLAIN_END.search(line) and not following[:1].isspace():
         return b""
-    word = _FIRST_WORD.match(following)
+    word = _FIRST_WORD.match(following, 0, _LONGEST_WORD)
     cut = word[0] if word else b""
     while cut and len(cut) < len(following) and following[len(cut)] & 0xC0 == 0x80:
         cut = cut[:-1]

@@ -60,7 +60,7 @@ class TextChange:
     lines: int
     changed: int  # lines with other ids
     split: int  # lines with other tokens, whatever their ids are
-    tokens: tuple[int, int]
+    tokens: tuple[int, int]  # of the text
     first: tuple[LineChange, ...]  # the first lines with other tokens; where there are none, with other ids
 
 
@@ -450,18 +450,17 @@ def _text_work(a: Tokenizer, b: Tokenizer, new_ids: NDArray[np.int64], name: str
     """Encodes each line of a text by both."""
     encoders = [DocumentEncoder(each, recognise=False) for each in (a, b)]
     units = yield from line_units_work(source)
-    count, totals = len(units.bounds), [0, 0]
+    count = len(units.bounds)
     ids_differ, tokens_differ = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     mapped = np.append(new_ids, np.int64(-1))
     for first, last, _, _ in groups(units.bounds[:, 1], _GROUP, _LINES):
         raw = yield from units.texts_work(first, last)
         ids: list[NDArray[np.int64]] = []
         counts: list[NDArray[np.int64]] = []
-        for which, encoder in enumerate(encoders):
+        for encoder in encoders:
             own, of_each = yield from encoder.texts_work(raw)
             ids.append(own.astype(np.int64))
             counts.append(of_each)
-            totals[which] += len(own)
         even = counts[0] == counts[1]
         both = [array[np.repeat(even, count)] for array, count in zip(ids, counts, strict=True)]
         line = np.repeat(np.flatnonzero(even), counts[0][even])
@@ -477,7 +476,9 @@ def _text_work(a: Tokenizer, b: Tokenizer, new_ids: NDArray[np.int64], name: str
         pieces = (yield from _pieces_work(a, text)), (yield from _pieces_work(b, text))
         changes.append(LineChange(int(units.numbers[number]), text, *pieces))
     counted = int(np.count_nonzero(ids_differ)), int(np.count_nonzero(tokens_differ))
-    return TextChange(name, count, *counted, (totals[0], totals[1]), tuple(changes))
+    # Not those of the lines, because a word behind a line is in the next one, too.
+    tokens = (yield from encoders[0].tokens_work(source)), (yield from encoders[1].tokens_work(source))
+    return TextChange(name, count, *counted, tokens, tuple(changes))
 
 
 def _pieces_work(tokenizer: Tokenizer, text: str) -> Work[tuple[bytes, ...]]:

@@ -257,18 +257,23 @@ def _encoder(tokenizer: Tokenizer, changes: Sequence[_Change]) -> DocumentEncode
 
 
 def _with_other_ends(lines: _Differing, tried: Lines, whole: Lines) -> list[Ids]:
-    """Their ids for each line where these are what was tried between special tokens; else ours."""
+    """Their ids for each line where these are all that was tried between special tokens; else ours."""
     specials = np.array([*lines.tokenizer.special_tokens.values()], np.int64)
-    found: list[Ids] = []
-    for line, own, other in zip(tried, whole, lines.theirs, strict=True):
-        inner, same = _stripped(other, specials), _stripped(line, specials)
-        found.append(other if len(inner) and np.array_equal(inner, same) else own)
-    return found
+    each = zip(tried, whole, lines.theirs, strict=True)
+    return [other if _is_between(line, other, specials) else own for line, own, other in each]
 
 
-def _stripped(line: Ids, specials: Ids) -> Ids:
-    ordinary = np.flatnonzero(~np.isin(line, specials))
-    return line[int(ordinary[0]) : int(ordinary[-1]) + 1] if len(ordinary) else line[:0]
+def _is_between(line: Ids, other: Ids, specials: Ids) -> bool:
+    """Whether other ids are those of a line with nothing but special tokens before and after them."""
+    ordinary = np.flatnonzero(~np.isin(other, specials))
+    if not len(line) or not len(ordinary):
+        return False
+    size, last_start = len(line), int(ordinary[0])
+    # Special tokens of the line itself may stand at its ends.
+    return any(
+        np.array_equal(other[start : start + size], line)
+        for start in range(max(0, int(ordinary[-1]) + 1 - size), last_start + 1)
+    )
 
 
 # --- Changes ----------------------------------------------------------------------------------------------------------

@@ -18,8 +18,11 @@ from tokstudio.version import __version__
 _BEFORE, _SHOWN_IDS = 2, 16  # ids of a line, of which some stand before those that differ
 _LONGEST_TEXT = 160  # characters
 OURS = "TokStudio"
+#: What a cell counts, a sentence.
+TOKENS_OF_LINES = "Tokens more or less are those of the lines, some of which have the next word as well."
 _COLUMNS = (
-    "text", "library", "version", "lines", "differing_lines", "our_tokens", "their_tokens", "causes", "problem",
+    "text", "library", "version", "lines", "tokens", "differing_lines", "our_tokens_of_lines", "their_tokens_of_lines",
+    "causes", "problem",
 )  # fmt: skip
 
 
@@ -39,7 +42,7 @@ class EngineCell:
     """What a library makes of the lines of a text."""
 
     differing: int
-    tokens: int
+    tokens_of_lines: int  # of each line alone, with the word behind it where it has one
     causes: Mapping[Cause, int] = field(default_factory=dict[Cause, int])  # lines of each cause
     tried: int = 0  # lines for which a cause was looked for
     first: DifferentLine | None = None
@@ -51,7 +54,8 @@ class EngineRow:
 
     name: str
     lines: int
-    tokens: int
+    tokens: int  # of the text
+    tokens_of_lines: int  # as in `EngineCell`
     problem: str = ""
 
 
@@ -73,9 +77,9 @@ class EngineColumn:
         return sum(cell.differing for cell in self.cells)
 
     @property
-    def tokens(self) -> int:
-        """How many tokens all texts become."""
-        return sum(cell.tokens for cell in self.cells)
+    def tokens_of_lines(self) -> int:
+        """How many tokens the lines of all texts become."""
+        return sum(cell.tokens_of_lines for cell in self.cells)
 
     @property
     def causes(self) -> dict[Cause, int]:
@@ -118,13 +122,14 @@ class EngineTable:
         """How many lines differ, and how many more or fewer tokens there are: "30.3 % of lines, +34.1 % tokens"."""
         if column.problem or self.rows[row].problem:
             return "–"
-        return _cell_text(column.cells[row].differing, column.cells[row].tokens, self.rows[row])
+        return _cell_text(column.cells[row].differing, column.cells[row].tokens_of_lines, self.rows[row])
 
     def total_text(self, column: EngineColumn) -> str:
         """The same for all texts together."""
         rows = [row for row in self.rows if not row.problem]
-        whole = EngineRow("", sum(row.lines for row in rows), sum(row.tokens for row in rows))
-        return "–" if column.problem else _cell_text(column.differing, column.tokens, whole)
+        lines, tokens = sum(row.lines for row in rows), sum(row.tokens for row in rows)
+        whole = EngineRow("", lines, tokens, sum(row.tokens_of_lines for row in rows))
+        return "–" if column.problem else _cell_text(column.differing, column.tokens_of_lines, whole)
 
     def column_text(self, column: EngineColumn) -> str:
         """What is to be said of a library, in sentences: why it was not compared, or causes and what it has read."""
@@ -155,6 +160,8 @@ class EngineTable:
             first = next(((row, c.first) for row, c in zip(self.rows, column.cells, strict=False) if c.first), None)
             if first is not None:
                 yield from _stacked(column.name, *first)
+        if any(column.differing for column in self.compared):
+            yield TOKENS_OF_LINES
         yield from self.notes
         yield f"Versions: {self.versions}."
 
@@ -164,7 +171,13 @@ class EngineTable:
             "tokenizer": self.tokenizer,
             "agrees": self.agrees,
             "texts": [
-                {"name": row.name, "lines": row.lines, "tokens": row.tokens, "error": row.problem or None}
+                {
+                    "name": row.name,
+                    "lines": row.lines,
+                    "tokens": row.tokens,
+                    "tokens_of_lines": row.tokens_of_lines,
+                    "error": row.problem or None,
+                }
                 for row in self.rows
             ],
             "engines": [
@@ -181,7 +194,7 @@ class EngineTable:
                         {
                             "name": row.name,
                             "differing": cell.differing,
-                            "tokens": cell.tokens,
+                            "tokens_of_lines": cell.tokens_of_lines,
                             "causes": _causes_as_plain(cell.causes),
                             "first": None if cell.first is None else _line_as_plain(cell.first),
                         }
@@ -196,26 +209,28 @@ class EngineTable:
         }
 
     def to_csv(self) -> str:
-        """A row for each text and library: lines, lines that differ, tokens of both, and causes."""
+        """A row for each text and library: lines, tokens, lines that differ, tokens of these by both, and causes."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_COLUMNS)
         for at, row in enumerate(self.rows):
             for column in self.columns:
                 cell = column.cells[at] if at < len(column.cells) and not row.problem else None
-                measured = ["", "", ""] if cell is None else [cell.differing, row.tokens, cell.tokens]
+                tokens = "" if row.problem else row.tokens
+                measured = ["", "", ""] if cell is None else [cell.differing, row.tokens_of_lines, cell.tokens_of_lines]
                 causes = "" if cell is None or not cell.causes else causes_text(cell.causes)
                 problem = row.problem or column.problem
-                writer.writerow([row.name, column.name, column.version, row.lines, *measured, causes, problem])
+                writer.writerow([row.name, column.name, column.version, row.lines, tokens, *measured, causes, problem])
         return file.getvalue()
 
 
-def _cell_text(differing: int, tokens: int, row: EngineRow) -> str:
+def _cell_text(differing: int, tokens_of_lines: int, row: EngineRow) -> str:
     if not differing:
         return "0 lines differ"
     share = percent_text(differing / max(1, row.lines), 1)
-    more = tokens - row.tokens
-    return f"{share} of lines, {'+' if more >= 0 else '−'}{percent_text(abs(more) / max(1, row.tokens), 1)} tokens"
+    more = tokens_of_lines - row.tokens_of_lines
+    part = percent_text(abs(more) / max(1, row.tokens_of_lines), 1)
+    return f"{share} of lines, {'+' if more >= 0 else '−'}{part} tokens"
 
 
 def _stacked(name: str, row: EngineRow, line: DifferentLine) -> Iterator[str]:

@@ -3,6 +3,7 @@
 Each library works in a process of its own, on the files that an export writes or on those that were opened. It encodes
 a line as it would for a model: special tokens are recognised, and it adds what the files say. A line has its line end;
 where white space stands before it, or empty lines or white space after it, also these and the first word behind them.
+As such a word stands in two lines, the tokens of a text are counted apart from those of its lines.
 """
 
 # SPDX-License-Identifier: MIT
@@ -12,7 +13,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -95,9 +96,11 @@ class _Lines:
     """The lines of a text as valid UTF-8, each with its number, and our ids of each."""
 
     name: str
+    source: Source  # the text as far as it is compared
     texts: list[bytes]
     numbers: list[int]
     ids: list[Ids]
+    tokens: int = 0  # of the text, each once
     problem: str = ""
 
     @property
@@ -121,7 +124,14 @@ def _read_work(name: str, source: Source, notes: list[str]) -> Work[_Lines]:
         notes.append(
             f"{name}: {several(replaced, 'line has', 'lines have')} bytes that are not UTF-8, compared as U+FFFD."
         )
-    return _Lines(name, texts, units.numbers[:count].tolist(), [])
+    stop = int(units.bounds[count - 1, 1]) if count else 0
+    part = source if stop == len(source.data) else _beginning(source, stop)
+    return _Lines(name, part, texts, units.numbers[:count].tolist(), [])
+
+
+def _beginning(source: Source, stop: int) -> Source:
+    ends = np.asarray(source.ends, np.int64)
+    return Source(source.name, None, source.encoding, "", source.data[:stop], np.append(ends[ends < stop], stop))
 
 
 def _encoded_work(tokenizer: Tokenizer, text: _Lines) -> Work[_Lines]:
@@ -131,9 +141,10 @@ def _encoded_work(tokenizer: Tokenizer, text: _Lines) -> Work[_Lines]:
         for first, last in _pieces(text.texts):
             ids += yield from encode_lines_work(encoder, text.texts[first:last])
             yield Progress("encoding", last, len(text.texts))
+        tokens = yield from encoder.tokens_work(text.source)
     except (ConfigError, FormatError) as error:
-        return _Lines(text.name, text.texts, text.numbers, [], str(error))
-    return _Lines(text.name, text.texts, text.numbers, ids)
+        return replace(text, problem=str(error))
+    return replace(text, ids=ids, tokens=tokens)
 
 
 def _pieces(texts: Sequence[bytes]) -> Iterator[tuple[int, int]]:
@@ -192,7 +203,9 @@ def engines_work(
     driven = in_threads("comparing libraries", works, partial(_take, columns, engines))
     for _ in driven:
         yield Progress("comparing libraries", min(sum(done), total), total)
-    rows = tuple(EngineRow(text.name, len(text.texts), sum(map(len, text.ids)), text.problem) for text in read)
+    rows = tuple(
+        EngineRow(text.name, len(text.texts), text.tokens, sum(map(len, text.ids)), text.problem) for text in read
+    )
     return EngineTable(name, rows, tuple(columns[number] for number in range(len(engines))), tuple(notes))
 
 

@@ -72,6 +72,12 @@ class HowMuchText:
         )
 
     @property
+    def held_out(self) -> str:
+        """How much was held out, a sentence: whole blocks are, so their bytes are not just the share asked for."""
+        share = self.held_out_bytes / max(1, self.held_out_bytes + self.rows[-1].bytes)
+        return f"Held out: {size_text(self.held_out_bytes)}, {percent_text(share, 1)} of the text."
+
+    @property
     def table(self) -> list[tuple[str, ...]]:
         """Titles, and a row of texts for each part."""
         table: list[tuple[str, ...]] = [("share", "text", "bytes/token, held out", "tokens kept")]

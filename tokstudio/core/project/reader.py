@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -41,7 +41,7 @@ from tokstudio.core.project.model import (
 )
 from tokstudio.core.project.run_reader import read_run_work
 from tokstudio.core.project.schema import ACTIVE, LEAVING_OUT, Json
-from tokstudio.core.project.whole_tokenizer import steps_of, with_reading
+from tokstudio.core.project.whole_tokenizer import content_hash_work, file_parts, run_parts, steps_of, with_reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -194,6 +194,7 @@ _RUN_BLOBS = ("parallel", "second_counts")
 _RUN_COLUMNS = (
     *("number", "name", "state", "pattern", "config", "sources", "corpus_bytes", "corpus_documents", "corpus_sha256"),
     *("tokens_before", "ended", "versions", "weights", "start", "languages", "left_out", "seconds"),
+    "content_sha256",
     *(f"length({column}) AS {column}_bytes" for column in _RUN_BLOBS),
     *(f"typeof({column}) AS {column}" for column in _RUN_BLOBS),
 )
@@ -368,6 +369,7 @@ def _read_runs_work(
             if not kept or len({file.name for file in kept}) < len(kept):
                 raise row.fault("name", "an opened tokenizer needs files with different names")
             pattern = None if row.is_null("pattern") else row.text("pattern")
+            yield from _check_hash_work(row, file_parts(kept, pattern), "tokenizer")
             runs.append(ProjectTokenizer(title, kept, pattern, state))
         else:
             for column in _RUN_BLOBS:
@@ -380,6 +382,8 @@ def _read_runs_work(
             if not row.is_null("second_counts_bytes"):
                 second = yield from _read_numbers_work(connection, row, "second_counts", "run")
             run = yield from read_run_work(connection, row, texts.tobytes(), second)
+            start = None if row.is_null("start") else row.text("start")
+            yield from _check_hash_work(row, run_parts(run, row.text("config"), start), "run")
             indexes = row.indexes("sources", len(sources))
             if indexes and run.corpus.weights is not None:
                 if len(run.corpus.weights) != len(indexes):
@@ -401,6 +405,14 @@ def _read_runs_work(
     if files:
         raise FormatError(f"{name}: the project is damaged: a file does not belong to any opened tokenizer.")
     return tuple(runs)
+
+
+def _check_hash_work(row: Row, parts: Iterable[bytes | None], what: str) -> Work[None]:
+    """Raises FormatError where a run or tokenizer is not what was saved; one that was recovered has no hash."""
+    if not row.is_null("content_sha256"):
+        digest = yield from content_hash_work(parts)
+        if digest != row.sha256("content_sha256"):
+            raise row.fault("content_sha256", f"it is not the {what} that was saved")
 
 
 def _texts(run: Run, sources: Sequence[ProjectSource]) -> tuple[str, ...]:

@@ -156,6 +156,8 @@ class Recorder:
         # In this mode a commit is one write, and nothing waits for the disk; a power failure loses the last seconds.
         for setting in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=NORMAL"):
             recording.execute(f"PRAGMA {setting}")
+        # The hash is that of the merges at the beginning.
+        recording.execute("UPDATE run SET content_sha256 = NULL WHERE number = ?", (_RUN,))
         # The ids of special tokens after the merges change with every merge.
         recording.execute("DELETE FROM token WHERE run = ? AND id >= ?", (_RUN, base_size))
         added = "".join(f", {column.name} BLOB" for column in COLUMNS)

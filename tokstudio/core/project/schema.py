@@ -14,7 +14,7 @@ from typing import NoReturn, TypeAlias
 from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 
 APPLICATION_ID = 0x546F6B53  # "TokS"
-VERSION = 6
+VERSION = 7
 OLDEST_VERSION = 1  # that can be opened
 
 # The keys of the table `project` that are not the window's: the number of the active run, or null; and what is left out
@@ -67,6 +67,7 @@ TABLES = (
   parallel BLOB CHECK (typeof(parallel) IN ('blob', 'null')), -- its texts, one after another; since version 3
   second_counts BLOB CHECK (typeof(second_counts) IN ('blob', 'null')), -- of ids at the transition; since version 4
   left_out TEXT CHECK (typeof(left_out) IN ('text', 'null')), -- JSON: of its sources; since version 6
+  content_sha256 TEXT CHECK (typeof(content_sha256) IN ('text', 'null')), -- of what decides ids; since version 7
   seconds REAL CHECK (typeof(seconds) IN ('real', 'null'))
 )""",
     """CREATE TABLE merge (

@@ -1,11 +1,12 @@
-"""Parts of a project that its reader and its writer share: a whole tokenizer, a start, readings, what is left out."""
+"""Parts of a project that its reader and writer share: whole tokenizers, readings, what is left out, and the hash."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
@@ -13,10 +14,12 @@ import numpy as np
 
 from tokstudio.core.algorithms.common.from_tokenizer import start_of
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import from_values
 from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.hub.kept_texts import TextOrigin
+from tokstudio.core.model.algorithms import COLUMNS
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.file_settings import FileSettings
@@ -24,8 +27,9 @@ from tokstudio.core.model.run import Run, TrainedOn
 from tokstudio.core.model.validation import check_vocabulary
 from tokstudio.core.pretokenization.preparation import SETS, Preparation
 from tokstudio.core.project.database import LARGEST, Row
-from tokstudio.core.project.model import ProjectSource
+from tokstudio.core.project.model import ProjectSource, TokenizerFile
 from tokstudio.core.project.schema import Json, to_json
+from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.core.tokenizer.content import TokenizerContent
 from tokstudio.core.tokenizer.origin import Change, Origin, from_the_first
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 
 # --- A tokenizer as JSON in a project, with all that decides its ids and where it is from -----------------------------
 
+_PIECE = 1 << 20
 _T = TypeVar("_T")
 _MOST_BEFORE = 3  # tokenizers that are kept of those a tokenizer was made from, one of another: the last and the first
 
@@ -312,3 +317,43 @@ def with_left_out(row: Row, corpus: TrainedOn) -> TrainedOn:
         return replace(corpus, leaving_out=steps_of(values.get("steps")), left_out=tuple(totals))
     except ConfigError as error:
         raise row.fault("left_out", str(error).rstrip(".")) from error
+
+
+# --- The hash of a run: of its settings as they are written, its tokens and merges, or of the files of a tokenizer ----
+
+
+def run_parts(run: Run, config: str, start: str | None) -> Iterator[bytes | None]:
+    """Yields what the hash of a run is of; `config` and `start` are its cells with these names."""
+    yield config.encode()
+    yield None if start is None else start.encode()
+    if start is None:
+        by_id = np.argsort(run.alphabet.ids)
+        yield from map(_as_bytes, (run.alphabet.units[by_id], run.alphabet.ids[by_id]))
+    yield from map(_as_bytes, (run.base_counts, run.merges, run.counts, run.tokens_after))
+    for column in COLUMNS:
+        if column.name in run.columns:
+            yield column.name.encode()
+            yield _as_bytes(run.columns[column.name])
+
+
+def file_parts(files: Sequence[TokenizerFile], pattern: str | None) -> Iterator[bytes | None]:
+    """Yields what the hash of an opened tokenizer is of."""
+    yield None if pattern is None else pattern.encode()
+    for file in files:
+        yield to_utf8(file.name)
+        yield file.content
+
+
+def _as_bytes(array: NDArray[Any]) -> bytes:
+    return array.astype("<i8").tobytes()
+
+
+def content_hash_work(parts: Iterable[bytes | None]) -> Work[str]:
+    """The hexadecimal SHA-256 of parts, each with its length before it, -1 where it is missing."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update((-1 if part is None else len(part)).to_bytes(8, "little", signed=True))
+        for at in range(0, len(part or b""), _PIECE):
+            digest.update(memoryview(part or b"")[at : at + _PIECE])
+            yield Progress("hashing")
+    return digest.hexdigest()

@@ -33,9 +33,12 @@ from tokstudio.core.project.model import (
 from tokstudio.core.project.schema import ACTIVE, LEAVING_OUT, Json, to_json
 from tokstudio.core.project.whole_tokenizer import (
     config_to_json,
+    content_hash_work,
+    file_parts,
     left_out_to_json,
     parallel_bytes,
     reading_to_json,
+    run_parts,
     start_to_json,
 )
 from tokstudio.core.text.utf8 import to_utf8
@@ -159,8 +162,9 @@ def _fill_work(
 
 
 def _insert_tokenizer_work(connection: sqlite3.Connection, number: int, entry: ProjectTokenizer) -> Work[None]:
-    values = (number, _text(entry.name), to_json(dict(entry.state)), entry.pattern)
-    connection.execute("INSERT INTO run (number, name, state, pattern) VALUES (?, ?, ?, ?)", values)
+    digest = yield from content_hash_work(file_parts(entry.files, entry.pattern))
+    values = (number, _text(entry.name), to_json(dict(entry.state)), entry.pattern, digest)
+    connection.execute("INSERT INTO run (number, name, state, pattern, content_sha256) VALUES (?, ?, ?, ?, ?)", values)
     for file in entry.files:
         inserted = connection.execute("INSERT INTO file VALUES (NULL, ?, ?, x'')", (number, _text(file.name)))
         assert inserted.lastrowid is not None
@@ -175,13 +179,15 @@ def _insert_run_work(
     texts = {} if entry.sources else trained_on_state(run.corpus.texts)
     if not entry.sources or run.corpus.leaving_out:
         texts |= mixture_state(run.corpus.mixture)
+    config, start = config_to_json(run.config), start_to_json(run)
+    digest = yield from content_hash_work(run_parts(run, config, start))
     connection.execute(
-        "INSERT INTO run VALUES (?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?, ?)",
+        "INSERT INTO run VALUES (?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?)",
         (
             number,
             _text(entry.name),
             to_json({**entry.state, **texts}),
-            config_to_json(run.config),
+            config,
             to_json([source + 1 for source in entry.sources]),
             run.corpus.bytes,
             run.corpus.documents,
@@ -190,9 +196,10 @@ def _insert_run_work(
             run.ended,
             to_json(dict(run.versions)),
             None if run.corpus.weights is None else to_json(run.corpus.weights),
-            start_to_json(run),
+            start,
             to_json(run.languages) if run.languages else None,
             left_out_to_json(run.corpus),
+            digest,
             float(run.seconds),
         ),
     )

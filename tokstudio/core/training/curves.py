@@ -17,7 +17,7 @@ from tokstudio.core.algorithms.picky.counts import picky_tokens_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work, part_of, together
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.source import Source, entries, groups
 from tokstudio.core.model.run import Run
 from tokstudio.core.pretokenization.special_tokens import Pieces, SpecialFinder
@@ -132,6 +132,11 @@ class SourceCurves:
     # The same of the parallel texts that decided which language chose each merge; None without any.
     parallel: SourceCurves | None = None
     lines: int = 0  # the lines of each source where all have the same lines, in different languages; else 0
+    trained: tuple[bool, ...] = ()  # whether the run was trained on each source; () where it was on none
+
+    def is_trained_on(self, source: int, merges: int) -> bool:
+        """Whether figures of a source after so many merges are of text that these merges were learned from."""
+        return merges > 0 and bool(self.trained) and self.trained[source]
 
     def __post_init__(self) -> None:
         self.bytes.setflags(write=False)
@@ -159,6 +164,9 @@ def source_curves_work(run: Run, text: Corpus | CountedText) -> Work[SourceCurve
         CorpusError: As `count_text_work`.
     """
     curves = yield from _curves_work(run, text)
+    weights = run.corpus.weights or (ONCE,) * len(text.sources)
+    counted = {number for (_, number), weight in zip(entries(text.sources), weights, strict=True) if weight}
+    curves = replace(curves, trained=tuple(number in counted for number in range(len(curves.names))))
     languages = languages_of(Corpus(tuple(text.sources), run.corpus.weights), run.config)
     beside = parallel_corpus(languages)
     if not beside.sources:

@@ -232,8 +232,10 @@ def _held_out(scene: Scene) -> str:
     ratio = run.held_out_bytes_per_token(len(run))
     if ratio is None:
         return "The held-out text has not been measured yet."
+    held = run.held_out.bytes
     return (
-        f"The dashed curve is the held-out text. After {len(run):,} merges a token has "
+        f"The dashed curve is the held-out text, {held:,} of {held + run.corpus_bytes:,} bytes. After "
+        f"{len(run):,} merges a token has "
         f"{run.bytes_per_token(len(run)):.2f} bytes in the text that was learned from, and {ratio:.2f} in the "
         "held-out text. The second number is the fairer one. The gap comes from pieces that are frequent in the one "
         "text, and rarer elsewhere."

@@ -58,11 +58,12 @@ def test_each_source_has_a_curve_of_each_run_while_it_is_wanted(qtbot, session, 
             ratios[name] = len(text) / len(tokenizer.at(merges).encode(text))
             assert drawn(pane)[name].point_at(merges) == (merges, pytest.approx(ratios[name]))
         names = [entry.name for entry in pane.legend.entries]
-        assert names == [run.name, *(f"{name} {ratios[name]:.2f}" for name in TEXTS)]
+        sign = "†" if merges else ""  # as both were trained on
+        assert names == [run.name, *(f"{name} {sign}{ratios[name]:.2f}" for name in TEXTS)]
     assert len({curve.hue for curve in (*drawn(pane).values(), pane.plot.content.active())}) == 3
     assert {curve.pen(theme.palette).widthF() for curve in drawn(pane).values()} == {1.0}
     shown = [button.text() for button in pane.legend.buttons]
-    assert shown[1:] == [f"{name} {ratios[name]:.2f}" for name in TEXTS]
+    assert shown[1:] == [f"{name} †{ratios[name]:.2f}" for name in TEXTS]
     choose(pane, TOKENS)
     assert not drawn(pane)
     choose(pane, RATIO)

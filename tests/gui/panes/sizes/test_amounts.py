@@ -40,11 +40,12 @@ def find(qtbot, page):
 
 def test_the_figures_are_those_of_the_command(qtbot, session, page, tmp_path, capsys):
     assert page.stack.currentWidget() is page.empty
-    assert page.plan.text().endswith("10\u00a0% is held out.")
+    assert page.plan.text().endswith("About 10\u00a0% is held out.")
     find(qtbot, page)
     found = how_much_text(session.corpus.current, TrainingConfig(vocabulary_size=300, pattern="gpt2"))
     assert page.found == found
     assert page.answer.text() == found.sentence
+    assert page.plan.text() == f"With the settings of Configure. {found.held_out}"
     assert [tuple(row_texts(page.model, row)) for row in range(page.model.count())] == found.table[1:]
     assert page.plot.curve.x.tolist() == [part.bytes for part in found.rows]
     assert page.plot.curve.y.tolist() == [100 * part.kept for part in found.rows]

@@ -11,6 +11,7 @@ from tests.gui.conftest import alone
 from tests.gui.tables import click, column_texts, titles
 from tokstudio import Tokenizer
 from tokstudio.core.base.progress import finish
+from tokstudio.core.comparison.table import SIGNS
 from tokstudio.gui.panes.sizes.by_text import RATIO, REACHES, TEXT
 from tokstudio.gui.panes.sizes.pane import SizesPane
 from tokstudio.gui.session.measuring.compared import story_set
@@ -45,12 +46,15 @@ def test_each_source_has_a_curve_and_the_size_with_what_the_base_has(qtbot, sess
     merges = len(tokenizer.merges)
     assert page.base.value == "en"
     session.view.set_playhead(12)
-    assert column_texts(page.model, RATIO) == [f"{ratio(text, 12):,.2f}" for text in (GERMAN, ENGLISH)]
+    # Both were trained on.
+    assert column_texts(page.model, RATIO) == [f"†{ratio(text, 12):,.2f}" for text in (GERMAN, ENGLISH)]
+    assert page.model.tip(0, RATIO).endswith(f"† {SIGNS['†']}")
+    assert page.note.text().startswith(f"† {SIGNS['†']} ")
     wanted = ratio(ENGLISH, 12)
     first = next(at for at in range(merges + 1) if ratio(GERMAN, at) >= wanted)
     assert column_texts(page.model, REACHES) == [f"{256 + first:,}", "268"]
     assert page.answer.text() == (
-        f"With 268 tokens, en has {wanted:,.2f} bytes per token. de is the last to have that, with "
+        f"With 268 tokens, en has †{wanted:,.2f} bytes per token. de is the last to have that, with "
         f"{256 + first:,} tokens."
     )
     assert page.note.text().endswith("parallel texts are compared by tokens per line.")
@@ -62,6 +66,31 @@ def test_each_source_has_a_curve_and_the_size_with_what_the_base_has(qtbot, sess
     assert session.view.playhead == first
     page.plot.playheadMoved.emit(261)
     assert session.view.playhead == 5
+    session.view.set_playhead(0)
+    assert column_texts(page.model, RATIO) == ["1.00", "1.00"], "no merge is learned from any text"
+
+
+def test_a_text_of_no_weight_was_not_trained_on(qtbot, session, pane, make_run):
+    session.corpus.add_text(GERMAN, "de")
+    session.corpus.add_text(ENGLISH, "en")
+    session.corpus.set_weights((0, 1000))
+    make_run(vocabulary_size=270, pattern="gpt2")
+    pane.tabs.setCurrentIndex(1)
+    wait_for(qtbot, pane.by_text, "de", "en")
+    session.view.set_playhead(14)
+    assert [text.startswith("†") for text in column_texts(pane.by_text.model, RATIO)] == [False, True]
+
+
+def test_a_parallel_text_that_was_trained_on_is_named(qtbot, session, pane, make_run):
+    named = finish(story_set().read()).named
+    english = next(source for name, source in named if name.startswith("English"))
+    make_run(bytes(english.data).decode(), vocabulary_size=300)
+    pane.tabs.setCurrentIndex(1)
+    page = pane.by_text
+    qtbot.waitUntil(lambda: page.model.count() == len(named))
+    session.view.set_playhead(20)
+    signed = [name for name, ratio, _ in page.model.rows if ratio.startswith("†")]
+    assert [name.removesuffix(" (base)") for name in signed] == [name for name, source in named if source is english]
 
 
 def test_another_base_is_that_of_compare_too_and_some_sizes_are_beyond_the_end(qtbot, session, pane, page):

@@ -19,7 +19,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import percent_text, several, shown
 from tokstudio.core.comparison.comparison import Comparison
-from tokstudio.core.comparison.engine_table import OURS, EngineTable
+from tokstudio.core.comparison.engine_table import OURS, TOKENS_OF_LINES, EngineTable
 from tokstudio.core.comparison.figures import Cell, Compared
 from tokstudio.core.comparison.report.curves import SizeCurve, drawing
 from tokstudio.core.comparison.report.markup import (
@@ -475,7 +475,7 @@ def engines_section(table_of_engines: EngineTable) -> Markup:
         ours = tag("td", MISSING if text.problem else f"{text.tokens:,}")
         rows.append(tag("tr", tag("th", name_of(text.name), scope="row"), ours, *(tag("td", cell) for cell in cells)))
     said = (*map(table_of_engines.column_text, table_of_engines.columns), *table_of_engines.notes)
-    note = "Of each library the lines with other ids, and tokens more or less."
+    note = f"Of each library the lines with other ids, and tokens more or less. {TOKENS_OF_LINES}"
     return section(
         f"Other libraries with {table_of_engines.tokenizer}",
         muted(note),

@@ -117,7 +117,7 @@ class ExtendDialog(SurgeryDialog):
         sources = several(len(self._corpus.sources), "source")
         corpus = f"Corpus: {sources}, {size_text(self._corpus.bytes)}."
         if share := self._session.training.settings.held_out:
-            corpus += f" As in Configure, {percent_text(share)} of it is held out."
+            corpus += f" As in Configure, about {percent_text(share)} of it is held out."
         if self._merges is None:
             kept = "All its tokens keep their ids, and its merges come first. New ids follow the highest."
         else:

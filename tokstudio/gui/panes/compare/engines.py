@@ -15,7 +15,7 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.alignment import CutText
-from tokstudio.core.comparison.engine_table import OURS, DifferentLine, EngineTable
+from tokstudio.core.comparison.engine_table import OURS, TOKENS_OF_LINES, DifferentLine, EngineTable
 from tokstudio.core.comparison.engines import OpenedFiles, engines_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.known_formats import FORMATS
@@ -48,7 +48,7 @@ _PHASES = {
     "encoding": "Encoding",
     "looking for causes": "Looking for causes",
 }
-_CELLS = "Lines with other ids, and tokens more or less"
+_CELLS = f"Lines with other ids, and tokens more or less. {TOKENS_OF_LINES}"
 _LONGEST = 3_000  # characters of a line that are shown
 _NARROWEST, _WIDEST = 70, 360  # pixels of the choice of a tokenizer
 
@@ -66,7 +66,7 @@ class EngineRows(FigureModel):
             self.table = table
             columns = () if table is None else table.shown
             self.titles = [] if table is None else ["Text", OURS, *(each.name for each in columns)]
-            self.tips = ["", "Tokens", *(f"{each.name} {each.version}\n{_CELLS}" for each in columns)]
+            self.tips = ["", "Tokens of the text", *(f"{each.name} {each.version}\n{_CELLS}" for each in columns)]
             self.numbers = range(1, len(self.titles))
 
     @property

@@ -13,6 +13,7 @@ from PySide6.QtGui import QAction, QFontMetrics, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from tokstudio.core.base.records import dataclass
+from tokstudio.core.comparison.table import TRAINED
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.training.curves import SourceCurves
 from tokstudio.gui.plot.content import OTHER_CORPUS, Curve, curve_pen, swatch
@@ -225,9 +226,10 @@ class SourceLines:
         if self._drawn is None or merges >= len(self._drawn.tokens):
             return []
         values = zip(self._names, self._drawn.bytes_per_token(merges).tolist(), strict=True)
+        signs = [TRAINED if self._drawn.is_trained_on(n, merges) else "" for n in range(len(self._names))]
         return [
-            LegendEntry((_KEY, number), f"{name} {value:,.2f}", hue, of_source=True)
-            for number, ((name, hue), value) in enumerate(values)
+            LegendEntry((_KEY, number), f"{name} {sign}{value:,.2f}", hue, of_source=True)
+            for number, (((name, hue), value), sign) in enumerate(zip(values, signs, strict=True))
         ]
 
     @property

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.wording import percent_text, several, size_text
+from tokstudio.core.comparison.table import SIGNS, TRAINED
 from tokstudio.core.corpus.corpus import LARGEST_WEIGHT, ONCE
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import main_script_work
@@ -129,7 +130,7 @@ class WeightRow(QWidget):
         self.share = plain_label()
         self.share.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.facts, self.ratio = plain_label("muted"), plain_label("muted")
-        self.ratio.setToolTip("Bytes per token of this text at the playhead")
+        self.ratio.setToolTip(_RATIO)
         self.slider = _Slider(Qt.Orientation.Horizontal)
         self.slider.setRange(-_STEPS, _STEPS)
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -181,9 +182,11 @@ class WeightRow(QWidget):
         self.share.setToolTip("Share of the text, with weights")
         self.share.setAccessibleName(f"Share of {self._name}: {text}")
 
-    def show_ratio(self, ratio: float | None) -> None:
+    def show_ratio(self, ratio: float | None, is_trained_on: bool) -> None:
         """Shows bytes per token; None shows nothing."""
-        self.ratio.setText(f"{ratio:.2f} bytes/token" if ratio is not None else "")
+        sign = TRAINED if is_trained_on else ""
+        self.ratio.setText(f"{sign}{ratio:.2f} bytes/token" if ratio is not None else "")
+        self.ratio.setToolTip(f"{_RATIO}\n{TRAINED} {SIGNS[TRAINED]}" if sign else _RATIO)
 
     def _change(self, weight: int) -> None:
         self.show_weight(weight)
@@ -193,6 +196,7 @@ class WeightRow(QWidget):
         self.share.setFont(self._theme.tabular_font())
 
 
+_RATIO = "Bytes per token of this text at the playhead"
 ACTIONS = (
     *("weights_as_they_are", "weights_equal", "weights_by_temperature", "weights_by_content"),
     "weights_for_goal",
@@ -305,13 +309,15 @@ class Mixture(QWidget):
     def _show_ratios(self) -> None:
         """Shows bytes per token at the playhead, where they are known."""
         run, merges = self._runs.active, self._view.playhead
-        ratios: list[float] = []
+        ratios, trained = list[float](), list[bool]()
         if run is not None and run.corpus is not None and run.corpus.sources == self._sources:
             curves = run.by_source
             if isinstance(curves, SourceCurves) and merges < len(curves.tokens):
                 ratios = curves.bytes_per_token(merges).tolist()
+                trained = [curves.is_trained_on(number, merges) for number in range(len(ratios))]
         for place, weight_row in enumerate(self.rows):
-            weight_row.show_ratio(ratios[place] if place < len(ratios) else None)
+            known = place < len(ratios)
+            weight_row.show_ratio(ratios[place] if known else None, known and trained[place])
 
     def _show_note(self) -> None:
         if len(self._entries) > _MOST:

@@ -103,7 +103,10 @@ class AmountsPage(QWidget):
         """Shows the answer, and what can be done."""
         busy, obstacle = self._job.busy, self._obstacle()
         self.start.setEnabled(not busy and not obstacle)
-        self.plan.setText(obstacle or f"With the settings of Configure; {percent_text(self._held_out())} is held out.")
+        held = f"About {percent_text(self._held_out())} is held out."
+        if self.found is not None and self._of == self._now():
+            held = self.found.held_out
+        self.plan.setText(obstacle or f"With the settings of Configure. {held}")
         self.stale.setVisible(self._of != self._now())
         self.stack.setCurrentWidget(self.empty if self.found is None else self._answered)
         self.work.show_state(busy, self._problem)

@@ -6,6 +6,7 @@ One training is enough for all sizes, and one encoding of each text.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 
@@ -18,6 +19,7 @@ from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import first_few, several
 from tokstudio.core.comparison.sizes import merges_like, parallel_curves_work, ratios_of
+from tokstudio.core.comparison.table import SIGNS, TRAINED
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.text.languages import language_name
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -80,8 +82,11 @@ class TextsModel(FigureModel):
         self.merges = merges_like(curves, base, merges)
         reached = [f"more than {sizes[-1]:,}" if at is None else f"{sizes[at]:,}" for at in self.merges]
         reached[base] = f"{sizes[merges]:,}"
-        rows = zip(names, ratios_of(curves, merges).tolist(), reached, strict=True)
-        new = [(name, f"{value:,.2f}" if value else "–", size if value else "–") for name, value, size in rows]
+        signs = (_sign(curves, number, merges) for number in range(len(names)))
+        rows = zip(names, signs, ratios_of(curves, merges).tolist(), reached, strict=True)
+        new = [
+            (name, f"{sign}{value:,.2f}" if value else "–", size if value else "–") for name, sign, value, size in rows
+        ]
         if len(new) != len(self.rows):
             self.beginResetModel()
         self._name_columns(curves.lines, curves.names[base])
@@ -105,7 +110,10 @@ class TextsModel(FigureModel):
         return self.rows[row][column]
 
     def tip(self, row: int, column: int) -> str:
-        return self.rows[row][TEXT] if column == TEXT else self.tips[column]
+        if column == TEXT:
+            return self.rows[row][TEXT]
+        signed = column == RATIO and self.rows[row][RATIO].startswith(TRAINED)
+        return f"{self.tips[column]}\n{TRAINED} {SIGNS[TRAINED]}" if signed else self.tips[column]
 
     def font(self, row: int, column: int) -> QFont:
         font = self._theme.tabular_font()
@@ -164,7 +172,8 @@ class ByTextPage(QWidget):
         texts, ended = self.texts.value, None if run is None or run.ended is None else run
         self._session.by_source.want([ended] if ended is not None and texts is None else [], _ASKER)
         if ended is not None and isinstance(texts, TextSet):
-            work = partial(_curves_work, ended.tokenizer, texts, ended.corpus or Corpus(()), self._session.store)
+            corpus = ended.corpus or Corpus(())
+            work = partial(_curves_work, ended.tokenizer, ended.trained_on, texts, corpus, self._session.store)
             self.asked.ask((ended.identity, len(ended), texts.key), work)
         else:
             self.asked.forget()
@@ -186,7 +195,8 @@ class ByTextPage(QWidget):
         self.model.set_curves(curves, base, sizes, merges, self.devicePixelRatioF())
         value = ratios_of(curves, merges)[base]
         self.answer.setText(_answer(curves, base, merges, sizes, self.model.merges))
-        self.plot.set_playhead(self._first + merges, f"{sizes[merges]:,} tokens · {value:.2f}")
+        sign = _sign(curves, base, merges)
+        self.plot.set_playhead(self._first + merges, f"{sizes[merges]:,} tokens · {sign}{value:.2f}")
 
     def _list_texts(self, run: StudioRun | None) -> None:
         sets = [texts for texts in self._session.comparison.sets if texts.is_parallel]
@@ -242,7 +252,8 @@ class ByTextPage(QWidget):
         unit = "tokens per line" if curves.lines else "bytes per token"
         x = "tokens of the vocabulary" if by_size else "merges"
         self.plot.set_labels(x, unit, f"{unit} by {'vocabulary size' if by_size else 'merges'}")
-        self.note.setText(_SAME_LINES if curves.lines else _OTHER_SCRIPTS)
+        said = [f"{TRAINED} {SIGNS[TRAINED]}"] if any(curves.trained) else []
+        self.note.setText(" ".join((*said, _SAME_LINES if curves.lines else _OTHER_SCRIPTS)))
         self.show_playhead()
 
     def _progress(self) -> Progress:
@@ -286,11 +297,22 @@ class ByTextPage(QWidget):
             self._session.view.set_playhead(merges)
 
 
-def _curves_work(tokenizer: Tokenizer, texts: TextSet, corpus: Corpus, store: TokenStore) -> Work[SourceCurves]:
+def _curves_work(
+    tokenizer: Tokenizer, trained_on: frozenset[str], texts: TextSet, corpus: Corpus, store: TokenStore
+) -> Work[SourceCurves]:
     """Measures parallel texts in the languages of a corpus, or in all."""
     yield from prepare_work()
     read = yield from texts.read()
-    return (yield from parallel_curves_work(tokenizer, read.in_languages_of(corpus), store))
+    named = read.in_languages_of(corpus)
+    curves = yield from parallel_curves_work(tokenizer, named, store)
+    measured = Corpus(tuple(source for _, source in named))
+    yield from measured.sha256_work()
+    return replace(curves, trained=tuple(text in trained_on for text in measured.text_hashes))
+
+
+def _sign(curves: SourceCurves, number: int, merges: int) -> str:
+    """The sign before a figure of a text that was trained on."""
+    return TRAINED if curves.is_trained_on(number, merges) else ""
 
 
 def _is_english(name: str) -> bool:
@@ -301,7 +323,8 @@ def _answer(curves: SourceCurves, base: int, merges: int, sizes: np.ndarray, rea
     """Which texts need a larger vocabulary for what the base has, as a sentence."""
     names, value = curves.names, ratios_of(curves, merges)[base]
     unit = "tokens per line" if curves.lines else "bytes per token"
-    has = f"With {sizes[merges]:,} tokens, {isolated(names[base])} has {value:,.2f} {unit}."
+    sign = _sign(curves, base, merges)
+    has = f"With {sizes[merges]:,} tokens, {isolated(names[base])} has {sign}{value:,.2f} {unit}."
     others = [number for number in range(len(names)) if number != base and curves.tokens[-1, number]]
     if not value or not others:
         return has
