@@ -12,7 +12,7 @@ import random
 import numpy as np
 import pytest
 
-from tests.core.formats.trained import added, settings_of, trained
+from tests.core.formats.trained import added, same, settings_of, trained
 from tokstudio import (
     Corpus,
     FormatError,
@@ -582,3 +582,14 @@ def test_any_files_beside_mean_what_they_mean_to_transformers(tmp_path, from_fol
             assert tokenizer.encode(text, allowed) == library.encode(text, add_special_tokens=False).ids
         library.encode_special_tokens = False
         assert again.encode(text) == theirs.encode(text)
+
+
+@pytest.mark.parametrize("part", ["post_processor", "truncation", "padding"])
+def test_a_part_of_the_file_may_have_a_key_of_the_file_itself(tmp_path, part):
+    changes = ALL_AROUND | {part: {**ALL_AROUND[part], "added_tokens": []}}
+    opened = load(written(tmp_path / "from", changes))
+    save(opened, tmp_path / "to", sample="ban <|im_start|>")
+    file = json.loads((tmp_path / "to" / "tokenizer.json").read_bytes())
+    assert file[part]["added_tokens"] == []
+    assert [token["content"] for token in file["added_tokens"]] == [*opened.special_tokens]
+    assert same(load(tmp_path / "to"), opened)

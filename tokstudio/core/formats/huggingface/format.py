@@ -276,8 +276,9 @@ def _ignores_merges(tokenizer: Tokenizer) -> bool:
 
 
 def _pieces(tokenizer: Tokenizer) -> Iterator[bytes]:
-    before, after = _settings(tokenizer).split('"added_tokens": []')
-    yield before.encode() + b'"added_tokens": ['
+    # By its indent: parts of the file may have this key, too.
+    before, after = _settings(tokenizer).split('\n  "added_tokens": []')
+    yield before.encode() + b'\n  "added_tokens": ['
     yield from _added_tokens(tokenizer)
     # The end of the model and of the file follows after the vocabulary and the merges.
     yield b"]" + after.removesuffix("\n  }\n}").encode() + b',\n    "vocab": {'
