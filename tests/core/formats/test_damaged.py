@@ -231,6 +231,8 @@ def test_any_bytes_are_refused_in_one_sentence(tmp_path, name, data):
         (b'{"merges": []} {}', "something follows the end of the data, line 1, column 16"),
         (b'{"version": NaN, "merges": []}', "this is not JSON (NaN is not a value), line 1, column 13"),
         (b'{"merges": [[[97, -Infinity], 256]]}', "this is not JSON (-Infinity is not a value)"),
+        (b'{"version": -1e400, "merges": []}', "the number -1e400 is too large, line 1, column 13"),
+        (b'{"merges": [], "x": ' + b"9" * 400 + b".5}", f"the number {'9' * 40} is too large"),
         (b'{"merges": [], "merges": []}', 'the key "merges" appears twice'),
         (b'{"merges": [],}', "a string is missing"),
         (b'{"pairs": []}', 'the key "merges" is missing'),

@@ -593,3 +593,17 @@ def test_a_part_of_the_file_may_have_a_key_of_the_file_itself(tmp_path, part):
     assert file[part]["added_tokens"] == []
     assert [token["content"] for token in file["added_tokens"]] == [*opened.special_tokens]
     assert same(load(tmp_path / "to"), opened)
+
+
+def test_numbers_of_a_configuration_are_kept_and_one_that_json_cannot_write_is_refused(tmp_path):
+    numbers = {"model_max_length": int(1e30), "scale": 1e300, "least": -0.125}
+    folder = written(tmp_path / "from", config=CHAT | numbers)
+    save(load(folder), tmp_path / "to")
+    config = json.loads((tmp_path / "to" / "tokenizer_config.json").read_bytes())
+    assert {name: config[name] for name in numbers} == numbers
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        before = (folder / name).read_text()
+        (folder / name).write_text(f'{before[:-1]}, "scale of it": 1e400}}')
+        with pytest.raises(FormatError, match=rf"^{name}: the number 1e400 is too large, line 1, column "):
+            load(folder)
+        (folder / name).write_text(before)
