@@ -214,21 +214,25 @@ class Gpt2(Format):
         )
         around: dict[str, Any] = {"preparation": preparation, "remarks": empty_remarks(extra), "settings": said}
         tokenizer = merges.tokenizer(names[1], specials, chosen, extra_tokens=extra, **around)
-        yield from _check_end(names, tokenizer)
-        return tokenizer
+        unmade = yield from _unmade_work(names, tokenizer)
+        return tokenizer.changed(settings=replace(said, notes=(*said.notes, *unmade))) if unmade else tokenizer
 
 
-def _check_end(names: tuple[str, ...], tokenizer: Tokenizer) -> Work[None]:
-    """Raises FormatError where the next merge is missing, as in a file that is truncated between two lines."""
+def _unmade_work(names: tuple[str, ...], tokenizer: Tokenizer) -> Work[tuple[str, ...]]:
+    """A sentence where a merge seems to be missing, as in a file that is truncated between two lines; mostly none.
+
+    It may also be a token that somebody added, or the text of a special token, which the files do not mark.
+    """
     tokens = [token for token in tokenizer.extra_tokens.values() if token and not _LIKE_SPECIAL.fullmatch(token)]
     pieces = yield from pieces_work(tokenizer, tokens)
-    cut = next((token for token, count in zip(tokens, pieces.tolist(), strict=True) if count == 2), None)
-    if cut is not None:
-        text = shown(cut[:200].decode("utf-8", "backslashreplace"))
-        raise FormatError(
-            f"{names[1]}: no merge makes the token {text} of {names[0]}, though its two parts are there: "
-            "the end of the file may be missing."
-        )
+    unmade = [token for token, count in zip(tokens, pieces.tolist(), strict=True) if count == 2]
+    if not unmade:
+        return ()
+    text, more = shown(unmade[0][:200].decode("utf-8", "backslashreplace")), len(unmade) - 1
+    return (
+        f"No merge of {names[1]} makes the token {text} of {names[0]}{f' ({more:,} more)' * (more > 0)}, though its "
+        "two parts are there: text never becomes it, or the end of the file is missing.",
+    )
 
 
 def _read_merges(path: Path, names: tuple[str, ...], vocabulary: Mapping[str, int]) -> Work[MergeList]:
