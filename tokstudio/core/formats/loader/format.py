@@ -16,7 +16,7 @@ import numpy as np
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, shown
-from tokstudio.core.formats.common.format import GIGABYTE, Format, gathered
+from tokstudio.core.formats.common.format import GIGABYTE, Format, gathered, joined_early
 from tokstudio.core.formats.common.proof import prove_work, trials_work
 from tokstudio.core.formats.common.text_readers import JsonReader
 from tokstudio.core.formats.common.vocabulary import IS_EMPTY, MergeList, empty_remarks, id_problem, sensible_ids
@@ -67,9 +67,8 @@ class Loader(Format):
         """It holds removals and supermerges."""
         if tokenizer.library is not None:
             return f"This tokenizer works only from its own file: {tokenizer.no_playhead}."
-        if tokenizer.needed_merges is not None:
-            return f"{self.title} holds only merges of tokens that earlier merges make, but some here join later ones."
-        return None
+        problem = joined_early(tokenizer)
+        return f"{self.title} {problem}" if problem else None
 
     def remarks_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The empty token is written, so the remark about it is not lost."""
