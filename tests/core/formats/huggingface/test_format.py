@@ -159,11 +159,12 @@ def _written(folder):
     return path
 
 
-def test_special_tokens_of_white_space_that_the_library_finds_elsewhere_are_named(tmp_path):
+def test_special_tokens_of_white_space_at_which_the_library_panics_are_named(tmp_path):
+    """Where one takes all white space behind it, another begins before it ends."""
     tokenizer = with_specials()
-    tokens = tokenizer.special_tokens | {"\t": len(tokenizer.tokens)}
-    taken = Preparation(strips_left=frozenset({"\t"}), strips_right=frozenset({"\t"}))
-    with pytest.raises(FormatError, match=r'do not decode to the text\. The library finds .* elsewhere: "\\t"\.$'):
+    tokens = tokenizer.special_tokens | {"\t": len(tokenizer.tokens), " ": len(tokenizer.tokens) + 1}
+    taken = Preparation(strips_left=frozenset({"\t"}), strips_right=frozenset({" "}))
+    with pytest.raises(FormatError, match=r'bad split\. The library finds .* elsewhere: "\\t", " "\.$'):
         save(tokenizer.changed(special_tokens=tokens, preparation=taken), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
