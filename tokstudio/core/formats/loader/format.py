@@ -24,6 +24,7 @@ from tokstudio.core.model.alphabet import BYTES, CODE_POINTS, Alphabet
 from tokstudio.core.model.picky import RESULT, falls_of, problem_of_events
 from tokstudio.core.pretokenization.custom_regex import without_newer
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX, check_pattern, known_name
+from tokstudio.core.pretokenization.preparation import Preparation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,9 +101,11 @@ class Loader(Format):
         # Another program's text is never run.
         if written[LOADER].read_bytes() != _loader():
             raise FormatError(f"{name}: {LOADER} has changed while it was written.")
-        trials = yield from trials_work(tokenizer, without_newer(sample[:_LARGEST_SAMPLE]))
+        # What is done to a text before it is split is a loss by name.
+        held = tokenizer if tokenizer.preparation.is_plain else tokenizer.changed(preparation=Preparation())
+        trials = yield from trials_work(held, without_newer(sample[:_LARGEST_SAMPLE]))
         file = LibraryInput("loader", written[LOADER], name, settings)
-        return (yield from prove_work(tokenizer, file, trials, in_child=True))
+        return (yield from prove_work(held, file, trials, in_child=True))
 
     def find(self, path: Path) -> tuple[Path, ...]:
         """Both files of data; the loader is never read."""
