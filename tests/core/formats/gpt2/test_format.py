@@ -120,6 +120,9 @@ def test_merges_that_end_too_early_are_told(tmp_path):
             tokenizer.remarks[0],
         )
         assert tokenizer.encode("banana bandana") == library(tmp_path).encode("banana bandana").ids
+        put(tmp_path, (vocabulary, b"".join(lines[:kept]).removesuffix(b"\n")))
+        with pytest.raises(FormatError, match=r"^merges\.txt: no merge makes .*: the end of the file is missing\.$"):
+            load(tmp_path, "none")
     put(tmp_path, (vocabulary, merges))
     assert load(tmp_path, "none").remarks == ()
 
