@@ -23,6 +23,7 @@ from tokstudio.core.formats.loader import loader
 from tokstudio.core.formats.loader.format import LOADER, MERGES, VOCABULARY, Loader
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries.client import torture_text
+from tokstudio.core.pretokenization.preparation import Preparation
 
 TEXT = sample_text("article")[:9000]
 PICKY = {"algorithm": Picky(threshold=0.4), "vocabulary_size": 420}
@@ -172,6 +173,20 @@ def test_the_snippet_runs(tokenizers, tmp_path):
 def test_what_it_cannot_hold_is_told(tmp_path):
     settings_lost = fit(everything().changed(), "loader")
     assert (settings_lost.problem, settings_lost.losses) == (None, ())
+
+
+def test_what_is_done_to_a_text_before_it_is_split_is_lost_by_name_and_the_rest_is_proved(tmp_path):
+    taken, word = "<|taken|>", "<|word|>"
+    specials = {token: 1000 + number for number, token in enumerate((taken, word))}
+    ours = Preparation(nfc=True, strips_left=frozenset({taken}), words=frozenset({word}))
+    tokenizer = everything().changed(special_tokens=specials, preparation=ours)
+    losses = fit(tokenizer, "loader").losses
+    assert [loss.split(" ")[:3] for loss in losses] == [
+        ["The", "normalizer", "NFC"], ["White", "space", "beside"], ["Special", "tokens", "are"],
+    ]  # fmt: skip
+    report = save(tokenizer, tmp_path, "loader", accept_loss=True, sample=f"e\u0301 {taken} x{word}x")
+    assert report.proof.startswith("identical on the test text and a sample of your text")
+    assert load(tmp_path).encode(f"e\u0301 {word}", "all") == of_loader(tmp_path, [f"e\u0301 {word}"])[0][0]
 
 
 class TestDamaged:

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import sys
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -155,6 +158,34 @@ def test_a_folder_gives_the_first_format_in_order_and_says_which(tmp_path):
     files = (tmp_path / "tokenizer.json", tmp_path / "tokenizer_config.json")
     assert (loaded.format, loaded.files) == ("huggingface", files)
     assert same(loaded.tokenizer, banana())
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_a_merge_of_a_token_that_no_merge_makes_is_written_by_every_format_or_refused(tmp_path, name):
+    tokens = [*(bytes([byte]) for byte in range(256)), b"th", b"the"]
+    tokenizer = Tokenizer.from_parts(dict(enumerate(tokens)), [(b"th", b"e")], "gpt2")
+    known = FORMATS[name]
+    fitting = fit(tokenizer, name)
+    if name in ("classic", "minbpe", "loader"):
+        words = "holds only merges of tokens that earlier merges make, but some here join tokens that no merge makes."
+        assert fitting.problem == f"{known.title} {words}"
+    elif fitting.problem is None:
+        path = tmp_path if known.folder else tmp_path / NAMED.get(name, known.files[0])
+        save(tokenizer, path, name, accept_loss=True)
+        if known.readable and not fitting.losses:
+            assert load(path, "gpt2").encode("the th e") == tokenizer.encode("the th e")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+@pytest.mark.parametrize("name", [name for name in WRITABLE if FORMATS[name].readable])
+def test_a_folder_whose_name_is_not_utf8_takes_every_format(tmp_path, name):
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    folder.mkdir()
+    tokenizer = made_for(name)
+    path = folder if FORMATS[name].folder else folder / FORMATS[name].files[0]
+    report = save(tokenizer, path, name, accept_loss=True)
+    assert report.proof.startswith(("identical", "written, not proved"))
+    assert len(load(path, "gpt2")) == len(tokenizer)
 
 
 def test_missing_and_unknown_files_are_named(tmp_path):

@@ -145,6 +145,13 @@ def test_long_strings_may_be_longer_than_lists(monkeypatch):
         to_json([[0] * (1 << 10), "a" * (1 << 14)])
 
 
+def test_a_number_that_could_not_be_written_again_is_not_read():
+    assert from_json("[1e300, 2.5]") == [1e300, 2.5]
+    for number in ("1e400", "-1e400", "Infinity"):
+        with pytest.raises(ValueError, match=r"is too large|is not JSON"):
+            from_json(f"[{number}]")
+
+
 # --- Projects in Python: tokenizers saved in one, and opened from any -------------------------------------------------
 
 

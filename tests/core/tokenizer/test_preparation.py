@@ -215,6 +215,23 @@ def test_added_tokens_that_are_not_special_are_found_everywhere(tmp_path, nfc):
     assert "Added tokens that are not special become special ones" in " ".join(fit(ours, "tiktoken").losses)
 
 
+@pytest.mark.parametrize("late", [False, True], ids=["early", "late"])
+@pytest.mark.parametrize("word", [False, True], ids=["anywhere", "whole words"])
+@pytest.mark.parametrize("token", [" ", "\n", "\u00a0", " \n"])
+def test_a_token_of_white_space_that_the_one_before_it_includes_is_passed_over(tmp_path, token, word, late):
+    tokens = [added(token, lstrip=True, rstrip=True, single_word=word, normalized=late)]
+    tokens.append(added("<s>", lstrip=True, rstrip=True))
+    theirs = made(late, False, True, tokens)
+    ours = opened(tmp_path, late, False, True, tokens)
+    characters = (" ", "a", "\n", "\u00a0", "<s>")
+    for text in ("".join(some) for size in range(5) for some in product(characters, repeat=size)):
+        ids, ends = finish(ours.encode_with_ends_work(text, "all"))
+        assert ids.tolist() == ids_of(theirs, text), repr(text)
+        assert not len(ends) or ends[-1] == len(text.encode())
+    report = save(ours, tmp_path / "to", sample=f"a{token * 3}<s>{token}a")
+    assert report.proof.startswith("identical on the test text and a sample of your text")
+
+
 def opened(folder, *given, **more):
     made(*given, **more).save(str(folder / "tokenizer.json"))
     return load(folder)

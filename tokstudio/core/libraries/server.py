@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import re
+import shutil
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -184,10 +185,10 @@ class _Tokenizers:
         library: Any = tokenizers
         if "merges" in settings:
             self._tokenizer = _of_pair(library, str(source), settings)
-        elif isinstance(source, str):
-            self._tokenizer = library.Tokenizer.from_file(source)
         else:
-            self._tokenizer = library.Tokenizer.from_buffer(source)
+            # Not by the path: the library takes only one that is UTF-8.
+            self._tokenizer = library.Tokenizer.from_buffer(_content(source))
+        if isinstance(source, bytes):
             # Those that stand beside the file.
             self._tokenizer.add_tokens([library.AddedToken(**token) for token in settings.get("added_tokens", ())])
             if getattr(model := self._tokenizer.model, "dropout", None):
@@ -217,7 +218,7 @@ class _Tokenizers:
 
 def _of_pair(library: Any, path: str, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """The tokenizer of GPT-2's pair of files, with the settings that the files lack."""
-    tokenizer = library.Tokenizer(library.models.BPE.from_file(path, settings["merges"]))
+    tokenizer = library.Tokenizer(_model_of_pair(library, path, settings["merges"]))
     steps = [library.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
     if settings["regex"] is not None:
         steps.insert(0, library.pre_tokenizers.Split(library.Regex(settings["regex"]), "isolated"))
@@ -225,6 +226,18 @@ def _of_pair(library: Any, path: str, settings: Mapping[str, Any]) -> Any:  # no
     tokenizer.decoder = library.decoders.ByteLevel()
     tokenizer.add_special_tokens(settings["special_tokens"])
     return tokenizer
+
+
+def _model_of_pair(library: Any, *paths: str) -> Any:  # noqa: ANN401
+    """The model of `vocab.json` and `merges.txt`, which the library reads only at paths that are UTF-8."""
+    try:
+        return library.models.BPE.from_file(*paths)
+    except UnicodeEncodeError:
+        from tokstudio.core.base.private_folders import TemporaryFolder
+
+        with TemporaryFolder() as folder:
+            copies = [shutil.copyfile(path, folder / str(number)) for number, path in enumerate(paths)]
+            return library.models.BPE.from_file(*map(str, copies))
 
 
 class _Tiktoken:

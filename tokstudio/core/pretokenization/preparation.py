@@ -258,7 +258,7 @@ class _Rewriting:
 
     def work(self, pieces: Pieces, nfc: bool, prefix_space: bool) -> Work[PreparedText]:
         """The text with the white space of special tokens removed, normalized, or with prefix spaces."""
-        starts, stops = list[int](), list[int]()
+        starts, stops, specials = list[int](), list[int](), list[int]()
         last = pieces.specials < 0
         ends: list[int] = pieces.stops[last][np.cumsum(last) - last].tolist()
         behind: int | None = None  # the special token before a piece
@@ -266,19 +266,23 @@ class _Rewriting:
         for number, (start, stop, special) in enumerate(rows):
             begin = start if behind is None else behind
             # A special token may begin with white space that the one before it includes.
-            end = max(begin, stop)
-            if special >= 0 and self._left[special] and begin < stop:
-                end = self._before(begin, stop)
+            end, after = max(begin, stop), stop
+            if special >= 0:
+                after += len(self._prepared.specials[special])
+                after = self._behind(after, ends[number]) if self._right[special] else after
+                if self._left[special] and begin < stop:
+                    end = self._before(begin, stop)
+                if self._left[special] and after <= begin:
+                    continue  # the one before it includes all of it
             behind = None
+            specials.append(special)
             starts.append(self._size)
             if prefix_space and begin < end and self._data[begin] != 0x20:
                 self._replace(begin, begin, b" ")
             yield from self._copy_work(begin, end, nfc)
             stops.append(self._size)
             if special >= 0:
-                token = self._prepared.specials[special]
-                after = stop + len(token)
-                behind = self._behind(after, ends[number]) if self._right[special] else after
+                token, behind = self._prepared.specials[special], after
                 if behind - end == len(token):
                     self._add(token)
                 else:
@@ -287,7 +291,7 @@ class _Rewriting:
                 yield Progress("encoding", stop, len(self._data))
         data = np.frombuffer(b"".join([*self._parts, bytes(PADDING)]), np.uint8)
         changes = np.array(self._rows, np.int64).reshape(-1, 4)
-        written = Pieces(np.array(starts, np.int64), np.array(stops, np.int64), pieces.specials)
+        written = Pieces(np.array(starts, np.int64), np.array(stops, np.int64), np.array(specials, np.int32))
         every = (*self._prepared.changes, changes) if len(changes) else self._prepared.changes
         return PreparedText(data, written, self._prepared.specials, every)
 

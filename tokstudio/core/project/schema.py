@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import isinf
 from typing import NoReturn, TypeAlias
 
 from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
@@ -147,7 +148,7 @@ def from_json(text: str) -> Json:
     if is_too_deep(text):
         raise ValueError(f"it is {TOO_DEEP}")
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except json.JSONDecodeError:
         raise ValueError("it is not JSON") from None
 
@@ -161,6 +162,12 @@ def _check_size(text: str) -> None:
 
 def _brackets(text: str) -> int:
     return text.count("[") + text.count("{")
+
+
+def _finite(word: str) -> float:
+    if isinf(value := float(word)):
+        raise ValueError("a number is too large")
+    return value
 
 
 def _refuse_constant(name: str) -> NoReturn:

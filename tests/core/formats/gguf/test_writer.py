@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from tests.core.formats.gguf.files import byte_pairs, gguf
 from tests.core.formats.gguf.llama import crossing, ids_of_llama, inputs_of_llama, needs_llama
-from tests.core.formats.trained import TEXT, same, trained, with_specials, with_unknown
+from tests.core.formats.trained import TEXT, everything, same, trained, with_specials, with_unknown
 from tokstudio import ConfigError, FormatError, SuperBPE, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import resource
+from tokstudio.core.base.wording import shown
 from tokstudio.core.formats.common.proof import NOT_PROVED
 from tokstudio.core.formats.gguf import proof, writer
 from tokstudio.core.formats.gguf.header import Value, header_work
@@ -126,6 +127,9 @@ def test_what_else_cannot_be_held_is_refused():
     assert (
         fit(with_unknown(), "gguf").problem == "GGUF holds only merges of bytes, but this tokenizer merges characters."
     )
+    for token in ("\0", "<a\0b>"):
+        problem = fit(everything().changed(pattern="gpt2", special_tokens={"<s>": 900, token: 901}), "gguf").problem
+        assert problem == f"llama.cpp reads the text of a token up to a character U+0000, which {shown(token)} has."
 
 
 @needs_llama

@@ -12,7 +12,7 @@ import random
 import numpy as np
 import pytest
 
-from tests.core.formats.trained import added, settings_of, trained
+from tests.core.formats.trained import added, same, settings_of, trained
 from tokstudio import (
     Corpus,
     FormatError,
@@ -582,3 +582,28 @@ def test_any_files_beside_mean_what_they_mean_to_transformers(tmp_path, from_fol
             assert tokenizer.encode(text, allowed) == library.encode(text, add_special_tokens=False).ids
         library.encode_special_tokens = False
         assert again.encode(text) == theirs.encode(text)
+
+
+@pytest.mark.parametrize("part", ["post_processor", "truncation", "padding"])
+def test_a_part_of_the_file_may_have_a_key_of_the_file_itself(tmp_path, part):
+    changes = ALL_AROUND | {part: {**ALL_AROUND[part], "added_tokens": []}}
+    opened = load(written(tmp_path / "from", changes))
+    save(opened, tmp_path / "to", sample="ban <|im_start|>")
+    file = json.loads((tmp_path / "to" / "tokenizer.json").read_bytes())
+    assert file[part]["added_tokens"] == []
+    assert [token["content"] for token in file["added_tokens"]] == [*opened.special_tokens]
+    assert same(load(tmp_path / "to"), opened)
+
+
+def test_numbers_of_a_configuration_are_kept_and_one_that_json_cannot_write_is_refused(tmp_path):
+    numbers = {"model_max_length": int(1e30), "scale": 1e300, "least": -0.125}
+    folder = written(tmp_path / "from", config=CHAT | numbers)
+    save(load(folder), tmp_path / "to")
+    config = json.loads((tmp_path / "to" / "tokenizer_config.json").read_bytes())
+    assert {name: config[name] for name in numbers} == numbers
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        before = (folder / name).read_text()
+        (folder / name).write_text(f'{before[:-1]}, "scale of it": 1e400}}')
+        with pytest.raises(FormatError, match=rf"^{name}: the number 1e400 is too large, line 1, column "):
+            load(folder)
+        (folder / name).write_text(before)

@@ -30,6 +30,7 @@ from tokstudio import FormatError, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats.huggingface import format as huggingface
 from tokstudio.core.formats.known_formats import FORMATS
+from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries import client
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.model.alphabet import Alphabet
@@ -159,13 +160,23 @@ def _written(folder):
     return path
 
 
-def test_special_tokens_of_white_space_that_the_library_finds_elsewhere_are_named(tmp_path):
+def test_special_tokens_of_white_space_at_which_the_library_panics_are_named(tmp_path):
+    """Where one takes all white space behind it, another begins before it ends."""
     tokenizer = with_specials()
-    tokens = tokenizer.special_tokens | {"\t": len(tokenizer.tokens)}
-    taken = Preparation(strips_left=frozenset({"\t"}), strips_right=frozenset({"\t"}))
-    with pytest.raises(FormatError, match=r'do not decode to the text\. The library finds .* elsewhere: "\\t"\.$'):
+    tokens = tokenizer.special_tokens | {"\t": len(tokenizer.tokens), " ": len(tokenizer.tokens) + 1}
+    taken = Preparation(strips_left=frozenset({"\t"}), strips_right=frozenset({" "}))
+    with pytest.raises(FormatError, match=r'bad split\. The library finds .* elsewhere: "\\t", " "\.$'):
         save(tokenizer.changed(special_tokens=tokens, preparation=taken), tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_special_token_that_the_library_normalizes_cannot_be_held():
+    for token, nfc in (("e\u0301", True), ("\u00e9x", True), ("e\u0301", False)):
+        tokens = {"<s>": 1000, token: 1001}
+        taken = Preparation(nfc=nfc, late=frozenset({token}))
+        problem = fit(with_specials().changed(special_tokens=tokens, preparation=taken), "huggingface").problem
+        assert (problem is not None) == (token == "e\u0301" and nfc)
+        assert problem is None or problem.startswith('The library finds the special token "e\u0301" as its normal form')
 
 
 def test_where_the_library_panics_it_is_told_in_a_sentence(tmp_path, capfd):

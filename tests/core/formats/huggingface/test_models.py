@@ -191,7 +191,8 @@ PIECE = "a piece must be a text and a score"
         (unigram, {"vocab": [["a", -1.0], ["a", -2.0], ["b", 0]]}, 'token "a" appears twice'),
         (unigram, {"vocab": [["a"]]}, PIECE),
         (unigram, {"vocab": [["a", True]]}, PIECE),
-        (unigram, {"vocab": [["a", 1.5]]}, PIECE),  # with a score that no number can hold
+        (unigram, {"vocab": [["a", 1.5]]}, "the number 1e999 is too large"),  # which stands in its place
+        (unigram, {"vocab": [["a", -(10**400)]]}, PIECE),  # with a score that no number of the library can hold
         (unigram, {"vocab": [[1, 1.0]]}, PIECE),
         (unigram, {"vocab": [["a", float("nan")]]}, "this is not JSON (NaN is not a value)"),
     ],

@@ -408,6 +408,13 @@ def test_every_format_takes_it_or_says_why_not(tmp_path):
         *("classic", "huggingface", "gpt2", "gguf", "loader", "tiktoken", "tekken", "minbpe"),
         *("vocabulary-csv", "token-bytes"),
     }
+    for name, file in (("loader", "loader"), ("tekken", "tekken.json"), ("gguf", "to.gguf")):
+        report = save(tokenizer, tmp_path / file, name, accept_loss=True, sample=TEXT)
+        assert report.proof.startswith(("identical on the test text", "written, not proved"))
+        back = load(report.files[0])
+        assert (b"" in back.tokens) == (REMARK.format(LAST) in back.remarks) == (name != "gguf")
+        assert any("is the empty token" in loss for loss in report.losses) == (name == "gguf")
+        assert back.decode(back.encode("the mat")) == "the mat"
     save(tokenizer, tmp_path / "v.csv", "vocabulary-csv")
     last = (tmp_path / "v.csv").read_text(encoding="utf-8").splitlines()[-1]
     assert last == f'{LAST},"unreachable","","",0,,,,'

@@ -137,8 +137,8 @@ class Format:
                 f"{self.title} cannot hold supermerges, which join words that are whole tokens: export it with a "
                 "Python loader, save it in a project, or export only merges before the first supermerge."
             )
-        if self.readable and not self.holds_any_order and tokenizer.needed_merges is not None:
-            return f"{self.title} holds only merges of tokens that earlier merges make, but some here join later ones."
+        if self.readable and not self.holds_any_order and (problem := joined_early(tokenizer)):
+            return f"{self.title} {problem}"
         if self.only_bytes and tokenizer.alphabet.base != "bytes":
             return f"{self.title} holds only merges of bytes, but this tokenizer merges characters."
         return None
@@ -253,6 +253,17 @@ def named_specials(specials: Iterable[str]) -> str:
     if len(tokens) == 1:
         return f"The special token {shown(tokens[0])} is"
     return f"The special tokens {first_few(tokens, _MOST_NAMED)} are"
+
+
+def joined_early(tokenizer: Tokenizer) -> str | None:
+    """The end of a sentence where a merge joins a token that no merge before it makes; None where none does."""
+    if tokenizer.needed_merges is not None:
+        joined = "later ones"
+    elif not tokenizer.extra_tokens.keys().isdisjoint(tokenizer.merges.ravel().tolist()):
+        joined = "tokens that no merge makes"
+    else:
+        return None
+    return f"holds only merges of tokens that earlier merges make, but some here join {joined}."
 
 
 def added_bytes(tokenizer: Tokenizer) -> tuple[str, ...]:

@@ -8,9 +8,10 @@ import json
 import re
 import stat
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from io import BufferedReader, BytesIO
 from itertools import islice
+from math import isinf
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -85,6 +86,11 @@ class LineReader(Reader):
         except OSError as error:
             raise FormatError(f"{self.name}: {why_not(error)}.") from error
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether what was read has no line, or a last one without an end."""
+        return self._is_cut or not self._line
+
     def fault(self, what: str) -> FormatError:
         """An error at the last line; without an end, a part of it may be missing."""
         cut = "the file ends too early, or " if self._is_cut else ""
@@ -158,6 +164,7 @@ CHUNK = 1 << 16
 LARGEST_VALUE = 1 << 22
 _LARGEST_TEXT = 1 << 28
 _NEAR = 16
+_LONGEST_WORD = 40  # characters of a number in an error
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"[-+.\w]*")
 # What is there of a word, a number or an escape whose end is missing.
@@ -166,15 +173,22 @@ _CUT_ESCAPE = re.compile(r"u[0-9A-Fa-f]{0,4}")
 
 
 class _NoNumber(ValueError):
-    """NaN or an infinity, which Python accepts and JSON does not have."""
+    """What is wrong with NaN or an infinity, which Python accepts and JSON does not have, or reads in a number."""
 
 
 def _no_number(word: str) -> float:
-    raise _NoNumber(word)
+    raise _NoNumber(f"this is not JSON ({word} is not a value)")
 
 
-_decode = json.JSONDecoder(parse_constant=_no_number).raw_decode
-_decode_entries = json.JSONDecoder(parse_constant=_no_number, object_pairs_hook=list[Any]).raw_decode
+def _finite(word: str) -> float:
+    if isinf(value := float(word)):
+        raise _NoNumber(f"the number {word[:_LONGEST_WORD]} is too large")
+    return value
+
+
+_NUMBERS: Mapping[str, Any] = {"parse_constant": _no_number, "parse_float": _finite}
+_decode = json.JSONDecoder(**_NUMBERS).raw_decode
+_decode_entries = json.JSONDecoder(**_NUMBERS, object_pairs_hook=list[Any]).raw_decode
 # The last comma of a window often stands within an entry.
 _CUTS = 4
 
@@ -359,7 +373,7 @@ class JsonReader(Reader):
                     raise self.fault(f"the data is {TOO_DEEP}") from error
                 raise
             except _NoNumber as error:
-                raise self.fault(f"this is not JSON ({error} is not a value)") from error
+                raise self.fault(str(error)) from error
             except ValueError as error:
                 raise self.fault("a number is too long") from error
             except RecursionError as error:

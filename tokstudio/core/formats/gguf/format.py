@@ -76,7 +76,7 @@ class Gguf(Format):
         self._of_json, self._of_model = of_json, of_model
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
-        """llama.cpp knows patterns by names only."""
+        """llama.cpp knows patterns by names only, and texts of special tokens as strings of C."""
         if problem := super().problem(tokenizer):
             return problem
         if writer.written_form(tokenizer) is None:
@@ -84,6 +84,8 @@ class Gguf(Format):
             short = pattern if len(pattern) <= _LONGEST_NAME else f"{pattern[:_LONGEST_NAME]}…"
             superbpe = "" if covered(pattern) is None else _OF_SUPERBPE.format(pattern=names.SUPERBPE)
             return _NO_NAME.format(pattern=shown(short)) + superbpe
+        if (cut := next((token for token in tokenizer.special_tokens if "\0" in token), None)) is not None:
+            return f"llama.cpp reads the text of a token up to a character U+0000, which {shown(cut)} has."
         return None
 
     def settings_lost(self, tokenizer: Tokenizer) -> Iterable[str]:

@@ -29,6 +29,7 @@ from tokstudio.core.formats.huggingface.parts import BYTE_LEVEL, FUSE, KEYS, spl
 from tokstudio.core.formats.huggingface.reader import read_work
 from tokstudio.core.model.file_settings import DEFAULT
 from tokstudio.core.pretokenization.patterns import NAMES
+from tokstudio.core.text.nfc import nfc as normalized
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -162,10 +163,13 @@ class HuggingFace(Format):
         return Fit(None, (_TAKEN_WHOLE.format(count=more),) if more else (), ())
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
-        """The library puts a prefix space only before text that it splits as GPT-2 does, or not at all."""
+        """Where the library would put a prefix space, or find a special token, otherwise."""
         can_hold = tokenizer.alphabet.base == "bytes" and tokenizer.pattern in ("gpt2", "none")
         if tokenizer.preparation.prefix_space and not can_hold:
             return f"{self.title} holds a prefix space only with bytes and the pattern gpt2 or none."
+        late = tokenizer.preparation.late if tokenizer.preparation.nfc else frozenset[str]()
+        if (other := next((token for token in sorted(late) if normalized(token) != token), None)) is not None:
+            return f"The library finds the special token {shown(other)} as its normal form, which is another text."
         return super().problem(tokenizer)
 
     def further_targets(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> Mapping[str, Path]:
@@ -276,8 +280,9 @@ def _ignores_merges(tokenizer: Tokenizer) -> bool:
 
 
 def _pieces(tokenizer: Tokenizer) -> Iterator[bytes]:
-    before, after = _settings(tokenizer).split('"added_tokens": []')
-    yield before.encode() + b'"added_tokens": ['
+    # By its indent: parts of the file may have this key, too.
+    before, after = _settings(tokenizer).split('\n  "added_tokens": []')
+    yield before.encode() + b'\n  "added_tokens": ['
     yield from _added_tokens(tokenizer)
     # The end of the model and of the file follows after the vocabulary and the merges.
     yield b"]" + after.removesuffix("\n  }\n}").encode() + b',\n    "vocab": {'

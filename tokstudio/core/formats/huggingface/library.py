@@ -6,8 +6,8 @@ Collects what can be shown of it: tokens, special tokens, the merges that form a
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 BPE = "BPE"
 #: The first character of the vocabulary, by the kind of model.
 OPENINGS: Mapping[str, str] = {BPE: "{", "Unigram": "[", "WordPiece": "{", "WordLevel": "{"}
+_MOST = sys.float_info.max  # a score that the library can hold
 _TITLES = {"{": "an object", "[": "an array"}
 # Before models had a type, the library distinguished them by these keys.
 _OF_WORD_PIECE = frozenset({"unk_token", "continuing_subword_prefix", "max_input_chars_per_word"})
@@ -50,7 +51,7 @@ def read_pieces_work(reader: JsonReader) -> Work[dict[str, int]]:
         if number > LARGEST_ID:
             raise reader.fault(f"there are more than {LARGEST_ID + 1:,} pieces")
         match reader.value():
-            case [str(piece), int() | float() as score] if not isinstance(score, bool) and math.isfinite(score):
+            case [str(piece), int() | float() as score] if not isinstance(score, bool) and abs(score) <= _MOST:
                 if piece in pieces:
                     raise reader.fault_before(f"token {shown(piece)} appears twice")
                 pieces[piece] = number

@@ -16,14 +16,15 @@ import numpy as np
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several, shown
-from tokstudio.core.formats.common.format import GIGABYTE, Format, gathered
+from tokstudio.core.formats.common.format import GIGABYTE, Format, gathered, joined_early
 from tokstudio.core.formats.common.proof import prove_work, trials_work
 from tokstudio.core.formats.common.text_readers import JsonReader
-from tokstudio.core.formats.common.vocabulary import MergeList, id_problem, sensible_ids
+from tokstudio.core.formats.common.vocabulary import IS_EMPTY, MergeList, empty_remarks, id_problem, sensible_ids
 from tokstudio.core.model.alphabet import BYTES, CODE_POINTS, Alphabet
 from tokstudio.core.model.picky import RESULT, falls_of, problem_of_events
 from tokstudio.core.pretokenization.custom_regex import without_newer
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX, check_pattern, known_name
+from tokstudio.core.pretokenization.preparation import Preparation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,9 +68,12 @@ class Loader(Format):
         """It holds removals and supermerges."""
         if tokenizer.library is not None:
             return f"This tokenizer works only from its own file: {tokenizer.no_playhead}."
-        if tokenizer.needed_merges is not None:
-            return f"{self.title} holds only merges of tokens that earlier merges make, but some here join later ones."
-        return None
+        problem = joined_early(tokenizer)
+        return f"{self.title} {problem}" if problem else None
+
+    def remarks_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """The empty token is written, so the remark about it is not lost."""
+        return tuple(remark for remark in super().remarks_lost(tokenizer) if not remark.endswith(IS_EMPTY))
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
         """Python code that imports the loader."""
@@ -97,9 +101,11 @@ class Loader(Format):
         # Another program's text is never run.
         if written[LOADER].read_bytes() != _loader():
             raise FormatError(f"{name}: {LOADER} has changed while it was written.")
-        trials = yield from trials_work(tokenizer, without_newer(sample[:_LARGEST_SAMPLE]))
+        # What is done to a text before it is split is a loss by name.
+        held = tokenizer if tokenizer.preparation.is_plain else tokenizer.changed(preparation=Preparation())
+        trials = yield from trials_work(held, without_newer(sample[:_LARGEST_SAMPLE]))
         file = LibraryInput("loader", written[LOADER], name, settings)
-        return (yield from prove_work(tokenizer, file, trials, in_child=True))
+        return (yield from prove_work(held, file, trials, in_child=True))
 
     def find(self, path: Path) -> tuple[Path, ...]:
         """Both files of data; the loader is never read."""
@@ -251,8 +257,6 @@ def _add_token(tokens: dict[int, bytes], number: str, token: object) -> str | No
             raw = bytes(cast("list[int]", numbers))
         case _:
             return f"token {number} is neither a text nor a list of bytes"
-    if not raw:
-        return f"token {number} is empty"
     if tokens.setdefault(cast("int", key), raw) is not raw:
         return f"token {number} appears twice"
     return None
@@ -328,7 +332,10 @@ class _Reader:
         for left, right, result in rows[:, :3].tolist():
             if problem := merges.add(left, right, result):
                 raise FormatError(f"{self._merges_name}: {problem}.")
-        more: dict[str, Any] = {"whole_words": frozenset(self._values["whole_words"])}
+        more: dict[str, Any] = {
+            "whole_words": frozenset(self._values["whole_words"]),
+            "remarks": empty_remarks(extra),
+        }
         if rows.shape[1] > 3:
             if not np.all((rows[:, 3] == 0) | (rows[:, 3] == 1)):
                 raise FormatError(f"{self._merges_name}: whether a merge is a supermerge must be 0 or 1.")
@@ -359,6 +366,7 @@ class _Reader:
         content = TokenizerContent(
             *(merges, removals[:, RESULT].astype(np.int32), alphabet, values["special_tokens"], values["pattern"]),
             extra_tokens=extra,
+            remarks=empty_remarks(extra),
             removals=removals,
         )
         return Tokenizer.of(content)

@@ -378,7 +378,6 @@ def _split_alike_work(name: str, tokenizer: Tokenizer, regex: str, rank_of: Mapp
     except (ConfigError, FormatError):
         pass
     sidecar = {"pattern": regex, "special_tokens": dict(tokenizer.special_tokens), "version": 1}
-    lines = b"".join((base64.b64encode(token) or b"=") + b" %d\n" % rank for token, rank in rank_of.items())
     said = tokenizer.settings
     if not tokenizer.preparation.is_plain:
         note = "tiktoken encodes for it, and takes its added tokens for special ones without flags."
@@ -387,7 +386,7 @@ def _split_alike_work(name: str, tokenizer: Tokenizer, regex: str, rank_of: Mapp
         tokenizer.content.of_merges(), whole_words=frozenset(), remarks=tokenizer.content.remarks, settings=said
     )
     empty = frozenset(rank for token, rank in rank_of.items() if not token)
-    files = {RANKS_FILE: lines, SIDECAR: json.dumps(sidecar).encode()}
+    files = {RANKS_FILE: writer.lines(rank_of), SIDECAR: json.dumps(sidecar).encode()}
     opened = LibraryTokenizer(
         LibraryFile("tiktoken", name, files, sidecar),
         Vocabulary(content, unreachable=empty),

@@ -208,7 +208,7 @@ class Tekken(Format):
         folder = TemporaryFolder()
         try:
             ranks, sidecar = (folder.path / each for each in ("tekken.tiktoken", "tekken.json"))
-            ranks.write_bytes(b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in rank_of.items()))
+            ranks.write_bytes(writer.lines(rank_of))
             pattern = writer.written_regex(known.pattern)
             sidecar.write_text(json.dumps({"pattern": pattern, "special_tokens": known.special_tokens}))
             return (yield from writer.prove_ranks_work(_in_order(tokenizer), back, ranks, sidecar, name, sample))

@@ -49,6 +49,7 @@ encoding = tiktoken.Encoding(
 """
 _INSTALL = "# pip install tiktoken\n"
 _USE = 'ids = encoding.encode("Hello world", allowed_special="all")\nprint(ids)\n'
+_EMPTY = b"="  # the empty token, of which base64 has nothing to write
 _ENOUGH = 1 << 20  # bytes of tokens between two reports
 _TOKEN = 64  # bytes that a token takes besides its own
 
@@ -63,8 +64,13 @@ def ranks(tokenizer: Tokenizer) -> Iterator[bytes]:
     specials = frozenset(tokenizer.special_tokens.values())
     for token, token_bytes in enumerate(tokenizer.tokens):
         if token_bytes is not None and token not in specials:
-            yield from map(base64.b64encode, cut(token_bytes)) if token_bytes else [b"="]
+            yield from map(base64.b64encode, cut(token_bytes)) if token_bytes else [_EMPTY]
             yield b" %d\n" % token
+
+
+def lines(rank_of: Mapping[bytes, int]) -> bytes:
+    """The same lines for tokens with their ranks, in their order."""
+    return b"".join((base64.b64encode(token) or _EMPTY) + b" %d\n" % rank for token, rank in rank_of.items())
 
 
 def sidecar(tokenizer: Tokenizer) -> bytes:
