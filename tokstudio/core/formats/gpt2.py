@@ -116,8 +116,16 @@ class Gpt2(Format):
         return ("The tiktoken library cannot read these files: it needs ids in GPT-2's own order.",)
 
     def check_tokens_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """Each token has a different spelling."""
-        return Fit((yield from spelled_alike_work(tokenizer)), (), ())
+        """Each token has a different spelling, and none looks as if the end of the merges were missing."""
+        problem = yield from spelled_alike_work(tokenizer)
+        if problem is None:
+            unmade = yield from _unmade_work(tokenizer, tokenizer.extra_tokens.values())
+            if unmade is not None:
+                problem = (
+                    f"{self.title} holds no token that no merge makes though its two parts are there, such as "
+                    f"{unmade}: the files would look as if the end of the merges were missing."
+                )
+        return Fit(problem, (), ())
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """The size of either file: a byte takes at most two."""
@@ -187,7 +195,7 @@ class Gpt2(Format):
         with JsonReader(files[0], names[0], GIGABYTE) as reader:
             vocabulary = yield from read_vocabulary_work(reader)
             reader.end()
-        merges, is_cut = yield from _read_merges(files[1], names, vocabulary)
+        merges = yield from _read_merges(files[1], names, vocabulary)
         unmerged = {token: number for token, number in vocabulary.items() if not merges.has(number)}
         own = [AddedToken(token, unmerged[token], False, True) for token in _SPECIAL if token in unmerged]
         settings = beside.settings
@@ -214,37 +222,29 @@ class Gpt2(Format):
         )
         around: dict[str, Any] = {"preparation": preparation, "remarks": empty_remarks(extra), "settings": said}
         tokenizer = merges.tokenizer(names[1], specials, chosen, extra_tokens=extra, **around)
-        unmade = yield from _unmade_work(names, tokenizer, is_cut)
-        return tokenizer.changed(settings=replace(said, notes=(*said.notes, *unmade))) if unmade else tokenizer
+        yield from _check_end(names, tokenizer)
+        return tokenizer
 
 
-def _unmade_work(names: tuple[str, ...], tokenizer: Tokenizer, is_cut: bool) -> Work[tuple[str, ...]]:
-    """A sentence where a merge seems to be missing, as in a file that is truncated between two lines; mostly none.
-
-    It may also be a token that somebody added, or the text of a special token, which the files do not mark.
-
-    Raises:
-        FormatError: One is missing, and the file ends within a line or is empty: it `is_cut`.
-    """
-    tokens = [token for token in tokenizer.extra_tokens.values() if token and not _LIKE_SPECIAL.fullmatch(token)]
-    pieces = yield from pieces_work(tokenizer, tokens)
-    unmade = [token for token, count in zip(tokens, pieces.tolist(), strict=True) if count == 2]
-    if not unmade:
-        return ()
-    text, more = shown(unmade[0][:200].decode("utf-8", "backslashreplace")), len(unmade) - 1
-    if is_cut:
+def _check_end(names: tuple[str, ...], tokenizer: Tokenizer) -> Work[None]:
+    """Raises FormatError where the next merge is missing, as in a file that is truncated between two lines."""
+    unmade = yield from _unmade_work(tokenizer, tokenizer.extra_tokens.values())
+    if unmade is not None:
         raise FormatError(
-            f"{names[1]}: no merge makes the token {text} of {names[0]}, though its two parts are there: "
-            "the end of the file is missing."
+            f"{names[1]}: no merge makes the token {unmade} of {names[0]}, though its two parts are there: "
+            "the end of the file may be missing."
         )
-    return (
-        f"No merge of {names[1]} makes the token {text} of {names[0]}{f' ({more:,} more)' * (more > 0)}, though its "
-        "two parts are there: text never becomes it, or the end of the file is missing.",
-    )
 
 
-def _read_merges(path: Path, names: tuple[str, ...], vocabulary: Mapping[str, int]) -> Work[tuple[MergeList, bool]]:
-    """The merges, and whether the file is empty or ends within a line."""
+def _unmade_work(tokenizer: Tokenizer, tokens: Iterable[bytes]) -> Work[str | None]:
+    """The first of these tokens that merges leave in two, to be shown; None where there is none."""
+    some = [token for token in tokens if token and not _LIKE_SPECIAL.fullmatch(token)]
+    pieces = yield from pieces_work(tokenizer, some)
+    unmade = next((token for token, count in zip(some, pieces.tolist(), strict=True) if count == 2), None)
+    return None if unmade is None else shown(unmade[:200].decode("utf-8", "backslashreplace"))
+
+
+def _read_merges(path: Path, names: tuple[str, ...], vocabulary: Mapping[str, int]) -> Work[MergeList]:
     ids = byte_level_ids(vocabulary)
     if (missing := missing_byte({byte for byte, number in enumerate(ids) if number >= 0})) is not None:
         raise FormatError(f"{names[0]}: the byte {missing} has no token in the vocabulary; TokStudio needs all 256.")
@@ -255,14 +255,12 @@ def _read_merges(path: Path, names: tuple[str, ...], vocabulary: Mapping[str, in
                 raise lines.fault(problem)
             rows.extend((vocabulary[left], vocabulary[right], vocabulary[left + right]))
             yield from lines.progress()
-        is_cut = lines.is_cut
     merges, alphabet = np.frombuffer(rows, np.int32).reshape(-1, 3), Alphabet.of_bytes(ids)
     texts = {number: token for token, number in vocabulary.items()}
     for part in (texts[number] for number in unmade_parts(alphabet, merges)):
         if not part or part in _SPECIAL or not all(map(BYTE_OF.__contains__, part)):
             raise FormatError(f"{names[1]}: a merge joins {shown(part)}, which no merge makes.")
-    in_order = yield from MergeList.in_any_order_work(alphabet, merges, lambda token: to_bytes(texts[token]))
-    return in_order, is_cut
+    return (yield from MergeList.in_any_order_work(alphabet, merges, lambda token: to_bytes(texts[token])))
 
 
 def vocab_json(tokenizer: Tokenizer) -> Iterator[bytes]:

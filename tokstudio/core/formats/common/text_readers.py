@@ -86,11 +86,6 @@ class LineReader(Reader):
         except OSError as error:
             raise FormatError(f"{self.name}: {why_not(error)}.") from error
 
-    @property
-    def is_cut(self) -> bool:
-        """Whether what was read has no line, or a last one without an end."""
-        return self._is_cut or not self._line
-
     def fault(self, what: str) -> FormatError:
         """An error at the last line; without an end, a part of it may be missing."""
         cut = "the file ends too early, or " if self._is_cut else ""
