@@ -163,7 +163,8 @@ class _Question:
         sentence = f"{several(len(results), 'token')} made by merges, {new}{len(listed):,} never produced."
         if listed:
             name += ", or is listed"
-        return Point(4, name, True, sentence, tuple(listed[:_MOST_LISTED]), neutral=bool(listed or len(fresh)))
+        neutral = bool(listed or len(fresh))
+        return Point(4, name, True, sentence, tuple(listed[:_MOST_LISTED]), neutral, _further(listed))
 
     def decoded_work(self, texts: Iterable[Text]) -> Work[Point]:
         """Decoding gives every text back."""
@@ -324,7 +325,12 @@ def _known(tokenizer: Tokenizer, text: Text) -> Text:
 
 def _failed(number: int, name: str, wrong: Sequence[str]) -> Point:
     more = f" and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
-    return Point(number, name, False, f"{wrong[0]}{more}", tuple(wrong[:_MOST_LISTED]))
+    return Point(number, name, False, f"{wrong[0]}{more}", tuple(wrong[:_MOST_LISTED]), further=_further(wrong))
+
+
+def _further(lines: Sequence[str]) -> int:
+    """How many lines are not among the details of a point."""
+    return max(0, len(lines) - _MOST_LISTED)
 
 
 def _pieces(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> str:
