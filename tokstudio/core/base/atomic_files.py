@@ -35,15 +35,15 @@ class FolderError(FormatError):
         super().__init__(f"{shown}: the folder cannot be created: {_why_no_folder(folder, error)}.")
 
 
-def write_files(contents: Mapping[Path, Iterable[bytes]]) -> Work[tuple[Path, ...]]:
+def write_files(contents: Mapping[Path, Iterable[bytes]], may_replace: bool = True) -> Work[tuple[Path, ...]]:
     """Writes all of the files, given in pieces, or none; returns them in the order given.
 
-    On an error, or when the work is closed, the old files are unchanged.
+    On an error, or when the work is closed, the old files are unchanged. For `may_replace` see `StagedFiles`.
 
     Raises:
         FormatError: A file cannot be written; the message names it and the cause.
     """
-    with StagedFiles() as staged:
+    with StagedFiles(may_replace=may_replace) as staged:
         for path, pieces in contents.items():
             yield from staged.write(path, pieces)
         return staged.commit()
@@ -52,11 +52,12 @@ def write_files(contents: Mapping[Path, Iterable[bytes]]) -> Work[tuple[Path, ..
 class StagedFiles:
     """A context manager for files written beside their targets; it removes those that `commit` has not moved.
 
-    Files can be read back before `commit` replaces anything. With `private`, new files are for this user only.
+    Files can be read back before `commit` replaces anything. With `private`, new files are for this user only. Without
+    `may_replace`, a file that another program has written meanwhile stays: `commit` fails.
     """
 
-    def __init__(self, private: bool = False) -> None:
-        self._mode = 0o600 if private else 0o666
+    def __init__(self, private: bool = False, may_replace: bool = True) -> None:
+        self._mode, self._may_replace = 0o600 if private else 0o666, may_replace
         self._staged: dict[Path, Path] = {}
         self._targets: dict[Path, Path] = {}
         self._folders: list[Path] = []
@@ -147,7 +148,7 @@ class StagedFiles:
         If the process is killed meanwhile, `recover_work` later moves the rest: all files of a folder, or none.
 
         Raises:
-            FormatError: One of them cannot be moved.
+            FormatError: One of them cannot be moved, or would replace a file and may not.
         """
         moves = {path: Move.planned(temporary, self._targets[path]) for path, temporary in self._staged.items()}
         folders = {move.target.parent for move in moves.values()}
@@ -160,6 +161,11 @@ class StagedFiles:
                 write_journal(journal, [move for move in moves.values() if move.target.parent == folder])
             for path in moves:
                 move = moves[path]
+                if not self._may_replace and os.path.lexists(move.target):
+                    raise FormatError(
+                        f"{file_name(path)}: this file has appeared since the work began, so it is not replaced: "
+                        "choose another name."
+                    )
                 if move.target in seconds:
                     _keep(move.target, seconds[move.target])
                 os.replace(move.temporary, move.target)

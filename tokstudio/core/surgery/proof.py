@@ -430,12 +430,25 @@ def save_proved_work(
     proof: Proof | None = None,
     model: AnyPath | None = None,
     pad: bool = False,
+    may_replace: bool = True,
 ) -> Work[ExportReport]:
-    """Does the same as `save` in bounded pieces; for `original` see `save_work`. With a `proof`, it makes none."""
+    """Does the same as `save` in bounded pieces; for `original` and `may_replace` see `save_work`.
+
+    With a `proof`, it makes none.
+    """
     if proof is None and tokenizer.origin is not None:
         text = sample_text(sample)
         proof = yield from verify_work(tokenizer, [text], text)
     saving = save_work(
-        tokenizer, path, format, accept_loss, proof=proof, sample=sample, original=original, model=model, pad=pad
+        tokenizer,
+        path,
+        format,
+        accept_loss,
+        proof=proof,
+        sample=sample,
+        original=original,
+        model=model,
+        pad=pad,
+        may_replace=may_replace,
     )
     return (yield from saving)
