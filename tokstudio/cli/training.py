@@ -449,14 +449,17 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console) ->
             batch = trainer.advance()
             if stream is not None and len(batch):
                 try:
-                    put(stream, merges_in_words(batch, first))
-                except (BrokenPipeError, TokStudioError) as error:
+                    has_reader = put(stream, merges_in_words(batch, first))
+                except TokStudioError as error:
                     if not _targets(arguments):
                         raise
-                    stream = None  # the pipe is closed or the disk is full, but the files are still wanted
-                    if isinstance(error, TokStudioError):
-                        console.complain(reason(error))
-                        code = FAILED
+                    stream = None  # the disk is full, but the files are still wanted
+                    console.complain(reason(error))
+                    code = FAILED
+                else:
+                    if not (has_reader or _targets(arguments)):
+                        raise BrokenPipeError
+                    stream = stream if has_reader else None
         if progress_too and trainer.ended is None:
             console.show(trainer.progress, f", {several(trainer.merges_made, 'merge')}" * (trainer.merges_made > 0))
     return code
