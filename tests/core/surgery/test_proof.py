@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import errno
 import json
+import os
 import pickle
 import sys
 from contextlib import nullcontext
@@ -349,3 +351,14 @@ def test_the_map_of_several_changes_is_of_the_first_tokenizer():
     [point] = [point for point in verify(new).points if point.number == 8]
     assert f"270 rows stay of the {len(OLD.tokens)} of the first tokenizer" in point.sentence
     assert "1 is made of parts" in point.sentence
+
+
+def test_a_proof_that_cannot_be_written_is_no_fault_of_the_tokenizer(monkeypatch):
+    def full(_descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    reason = "tokenizer.json: there is no space left on the disk, so it was not written."
+    with pytest.raises(FormatError) as raised:
+        verify(made("renumbered"), [TEXT], TEXT)
+    assert str(raised.value) == f"The tokenizer cannot be written to a temporary folder for its proof: {reason}"

@@ -26,7 +26,11 @@ _IN_THE_WAY = (errno.EEXIST, errno.ENOTDIR)
 _LONGEST_SHOWN = 80  # characters of a name that may itself be the cause of the error
 
 
-class FolderError(FormatError):
+class WriteError(FormatError):
+    """A file or a folder cannot be written, whatever was to be in it."""
+
+
+class FolderError(WriteError):
     """A folder cannot be created."""
 
     def __init__(self, folder: Path, error: OSError | ValueError) -> None:
@@ -188,20 +192,20 @@ def file_name(path: Path) -> str:
     return printable(path.name or str(path))
 
 
-def write_fault(path: Path, error: OSError | ValueError) -> FormatError:
+def write_fault(path: Path, error: OSError | ValueError) -> WriteError:
     """The error for a `path` that cannot be written."""
     name, folder = file_name(path), path.absolute().parent
     code = error.errno if isinstance(error, OSError) else None
     if code in _NO_SPACE:
-        return FormatError(f"{name}: there is no space left on the disk, so it was not written.")
+        return WriteError(f"{name}: there is no space left on the disk, so it was not written.")
     if code in _FORBIDDEN:
-        return FormatError(f"{name}: the folder {folder} cannot be written to: choose another.")
+        return WriteError(f"{name}: the folder {folder} cannot be written to: choose another.")
     if code in _MISSING:
         above = next((above for above in (folder, *folder.parents) if os.path.lexists(above)), folder)
         if above.is_file():
-            return FormatError(f"{name}: {above} is a file and no folder: choose another folder.")
-        return FormatError(f"{name}: the folder {folder} does not exist: create it, or choose another.")
-    return FormatError(f"{name}: the file cannot be written: {_reason(error)}.")
+            return WriteError(f"{name}: {above} is a file and no folder: choose another folder.")
+        return WriteError(f"{name}: the folder {folder} does not exist: create it, or choose another.")
+    return WriteError(f"{name}: the file cannot be written: {_reason(error)}.")
 
 
 def _copy(pieces: Iterable[bytes], file: BinaryIO, total: int) -> Work[None]:

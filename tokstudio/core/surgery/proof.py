@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokstudio.core.analysis.reachability import CUT, REACHED, reachability_work
+from tokstudio.core.base.atomic_files import WriteError
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work, finish
@@ -360,6 +361,7 @@ def verify(tokenizer: Tokenizer, texts: Iterable[Text] = (), reference: str = ""
 
     Raises:
         ConfigError: It was not made from another.
+        FormatError: It cannot be written to a temporary folder, for a library to read it.
     """
     return finish(verify_all_work(tokenizer, texts, reference))
 
@@ -379,6 +381,8 @@ def verify_all_work(tokenizer: Tokenizer, texts: Iterable[Text] = (), reference:
     with TemporaryFolder() as folder:
         try:
             report = yield from save_work(alone, folder / "exported", format, proof=None, sample=reference)
+        except WriteError as error:
+            raise WriteError(f"The tokenizer cannot be written to a temporary folder for its proof: {error}") from error
         except FormatError as error:
             return proof.read_back(f"{title}: {error}", holds=False)
     return proof.read_back(f"{title}: {report.proof}.")
