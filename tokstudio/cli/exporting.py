@@ -121,7 +121,8 @@ def export_bytes(arguments: argparse.Namespace, console: Console) -> int:
             tokenizer = console.finish(load_work(arguments.source)).tokenizer
         except PatternNeeded:
             tokenizer = console.finish(load_work(arguments.source, "none")).tokenizer
-    report = console.finish(save_work(tokenizer, arguments.target, arguments.format, proof=None))
+    work = save_work(tokenizer, arguments.target, arguments.format, proof=None, may_replace=arguments.force)
+    report = console.finish(work)
     for sentence in report.notes:
         console.say(sentence)
     console.say(f"Wrote {file_name(arguments.target)}.")
