@@ -1,4 +1,4 @@
-"""Runs the command line as `python -m tokstudio`; this is also the main module of a bundle."""
+"""Runs the command line, as `python -m tokstudio` and as a script; this is also the main module of a bundle."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -7,11 +7,20 @@ import os
 import sys
 from importlib import import_module
 
-from tokstudio.core.base.subprocesses import MODULES, PROCESS, is_bundle
+_INTERRUPTED = 130  # the exit code
 
 
 def main() -> int:
-    """Runs a command, or a module in a child process that TokStudio has started."""
+    """Runs a command, or a module in a child process that TokStudio has started; returns the exit code."""
+    try:
+        return _run()
+    except KeyboardInterrupt:  # while modules are loaded, before a command handles signals
+        return _INTERRUPTED
+
+
+def _run() -> int:
+    from tokstudio.core.base.subprocesses import MODULES, PROCESS, is_bundle
+
     if is_bundle():
         _restore_library_path()
     if sys.argv[1:2] == [PROCESS] and sys.argv[2:3] and sys.argv[2] in MODULES:

@@ -232,3 +232,13 @@ def test_engines_exits_with_1_where_a_library_differs(tokenizer, write, run):
     assert "transformers" in shown.splitlines()[0]
     assert "text.txt, line 1" in shown
     assert "no tokenizers with files" in run(1, "engines bytes --texts text.txt").err
+
+
+def test_a_dash_for_a_text_without_numbers_is_explained(tokenizer, write, run):
+    write("words.txt", "no numbers here\n")
+    write("numbers.txt", "in 1984 and 2001\n")
+    reason = "\n– The text has no number of 2 to 64 digits, or the tokenizer is one of words.\n"
+    for name, is_told in (("words.txt", True), ("numbers.txt", False)):
+        for form in ("", "--markdown"):
+            out = run(0, f"compare tokenizer.json --texts {name} --figure number_splits {form}").out
+            assert (reason.strip() in out) is is_told

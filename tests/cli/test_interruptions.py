@@ -145,3 +145,24 @@ def test_under_nohup_a_closed_terminal_does_not_interrupt(slow_trainer, learn):
         assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+@not_windows
+@pytest.mark.parametrize(
+    "module", ["tokstudio.core.base.subprocesses", "tokstudio.cli", "tokstudio.cli.arguments.parser"]
+)
+def test_an_interruption_before_a_command_begins_leaves_no_traceback(module):
+    script = f"""
+import os, signal, sys
+
+class Interrupted:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupted())
+from tokstudio.__main__ import main
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", script, "engines", "--help"], capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, b"")

@@ -37,6 +37,29 @@ def test_a_closed_pipe_is_not_an_error(tmp_path, monkeypatch, learn, export):
     assert ("Exported " in said) == (tmp_path / "whole.json").exists() == bool(export)
 
 
+@pytest.mark.parametrize("json_too", ["", "--json"])
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("diff tokenizer.json other.json", 1),
+        ("diff tokenizer.json tokenizer.json", 0),
+        ("diff tokenizer.json missing.json", 1),
+        ("lint tokenizer.json", 1),
+        ("check merges.txt --corpus fifty.txt --vocab-size 306", 1),
+    ],
+)
+def test_a_closed_pipe_changes_no_verdict(tokenizer, text, write, monkeypatch, run, command, code, json_too):
+    run(0, f"train {text} --vocab-size 300 --export huggingface=other.json")
+    write("tokenizer_config.json", json.dumps({"eos_token": "<|stop|>"}))
+    write("merges.txt", "#version: 0.2\nx y\n")
+    run(code, command, json_too)
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        run(code, command, json_too)
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 @pytest.mark.parametrize(
     ("arguments", "unbuffered"),

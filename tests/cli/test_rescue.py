@@ -14,8 +14,9 @@ import pytest
 from tests.cli.fifty import FIFTY
 from tests.core.texts import config_by_name
 from tokstudio import Corpus, Trainer, train
-from tokstudio.cli import training
+from tokstudio.cli import exporting, training
 from tokstudio.cli.process.terminal import Console
+from tokstudio.core.base.atomic_files import StagedFiles
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.project import open_work
@@ -213,3 +214,56 @@ def test_a_second_signal_does_not_end_the_rescue(tmp_path, saving, failing_expor
     saving(training, lambda *_: [signal.raise_signal(signal.SIGTERM) for _ in range(2)])
     learn(143, "--export classic=mine")
     assert merges_in(tmp_path / "mine.tokstudio") == whole_run
+
+
+APPEARED = "this file has appeared since the work began, so it is not replaced: choose another name."
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "train {text} --vocab-size 306",
+        "extend tokenizer.json {text} --vocab-size 320",
+        "train {text} --algorithm wordpiece --vocab-size 100",
+        "convert tokenizer.json",
+        "renumber tokenizer.json --by rank",
+    ],
+)
+def test_an_export_replaces_no_file_that_appears_meanwhile_but_with_force(
+    text, tokenizer, tmp_path, saving, run, command, force
+):
+    made, others = tmp_path / "made.json", b"of another program"
+    saving(exporting, lambda *_: made.write_bytes(others))
+    target = "made.json --format huggingface" if command.startswith("convert") else "--export huggingface=made.json"
+    printed = run(0 if force else 1, command.format(text=text), target, "--force" * force)
+    assert (f"made.json: {APPEARED}" in printed.err) is not force
+    assert (made.read_bytes() == others) is not force
+    trains = command.startswith(("train", "extend")) and "wordpiece" not in command
+    assert ((tmp_path / "made.json.tokstudio").exists()) is (trains and not force)
+    assert not [name for name in names_in(tmp_path) if name.startswith(".")]
+
+
+def test_a_project_replaces_no_file_that_appears_meanwhile(tmp_path, saving, learn):
+    project = tmp_path / "mine.tokstudio"
+    saves = []
+
+    def appear(*_):
+        if not saves:
+            project.write_bytes(b"of another program")
+        saves.append(project)
+
+    saving(training, appear)
+    learn(1, "--project mine.tokstudio", says=f"mine.tokstudio: {APPEARED}")
+    assert project.read_bytes() == b"of another program"
+    assert len(merges_in(tmp_path / "mine-2.tokstudio")) == 50
+
+
+def test_a_file_of_several_that_appears_meanwhile_keeps_all_from_being_replaced(tmp_path):
+    with StagedFiles(may_replace=False) as staged:
+        for name in ("a", "b"):
+            finish(staged.write(tmp_path / name, [b"new"]))
+        (tmp_path / "b").write_bytes(b"old")
+        with pytest.raises(FormatError, match=f"^b: {APPEARED}$"):
+            staged.commit()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"b": b"old"}

@@ -314,3 +314,15 @@ def test_without_dask_it_is_said_what_to_install(files, monkeypatch, run, tmp_pa
     monkeypatch.setitem(sys.modules, "distributed", None)
     run(1, ENCODE, "--dask local --out out", says="install tokstudio[dask]")
     assert not os.path.lexists(tmp_path / "out")
+
+
+def test_no_shards_are_written_beside_the_tokenizer(files, tmp_path, run):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (tmp_path / "mine.json").rename(folder / "tokenizer.json")
+    for name, out in (("mine", "mine/"), ("mine/tokenizer.json", "mine/"), ("mine", "other/../mine/")):
+        last = "mine" if name == "mine" else "tokenizer.json"
+        said = f"mine: this folder holds the tokenizer {last}: give the shards a folder of their own."
+        run(1, f"encode --tokenizer {name} b.txt --documents line --append-eos --out {out}", says=said)
+    assert [path.name for path in folder.iterdir()] == ["tokenizer.json"]
+    run(0, "encode --tokenizer mine b.txt --append-eos --out mine/shards/")

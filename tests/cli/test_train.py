@@ -272,12 +272,17 @@ def test_skipped_files_and_dropped_rows_are_reported(write, typed, run):
     run(0, "train - --vocab-size 258", says="standard input: column text; 1 row with no text in the column dropped.")
 
 
-def test_a_tokenizer_that_is_trained_on_by_mistake_is_told(write, run):
+def test_a_tokenizer_that_is_trained_on_by_mistake_is_told(write, tokenizer, run):
     write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhello\nhello\nhello\n")
     write("words.txt", "hello hello hello\n")
     for name, told in (("vocab.txt", True), ("words.txt", False)):
-        said = f"{name}: this is a tokenizer; it is read as a text all the same."
+        said = f"{name}: this is a tokenizer; it is read all the same."
         assert (said in run(0, f"train {name} --vocab-size 260").err) == told
+    write("mine/tokenizer.json", Path(tokenizer).read_bytes())
+    write("texts/words.txt", "hello hello hello\n")
+    for name, told in (("mine", True), ("texts", False)):
+        said = f"{name}: this folder holds a tokenizer; its files are read all the same."
+        assert (said in run(0, f"train {name} --vocab-size 260 --as-text").err) == told
 
 
 # --- Refused before training ------------------------------------------------------------------------------------------

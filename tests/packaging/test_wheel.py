@@ -46,7 +46,7 @@ def test_the_wheel_carries_every_module_and_resource_and_no_tests(wheel):
 
 def test_the_installed_command_is_tokstudio(wheel):
     (name,) = (name for name in wheel.namelist() if name.endswith("entry_points.txt"))
-    assert "tokstudio = tokstudio.cli:main" in wheel.read(name).decode()
+    assert "tokstudio = tokstudio.__main__:main" in wheel.read(name).decode()
 
 
 def test_the_wheel_says_that_it_is_typed_and_under_which_licence(wheel):

@@ -54,7 +54,7 @@ def check_losses(
 def export(
     tokenizer: Tokenizer,
     exports: Exports,
-    accept_loss: bool,
+    arguments: argparse.Namespace,
     sample: bytes,
     console: Console,
     original: Tokenizer | None = None,
@@ -62,12 +62,16 @@ def export(
     model: Path | None = None,
     pad: bool = False,
 ) -> list[ExportReport]:
-    """Writes every export that can be written, and returns their reports; see `save_proved_work`."""
+    """Writes every export that can be written, and returns their reports; see `save_proved_work`.
+
+    Of the `arguments`, --accept-loss and --force are used: files may have appeared since they were checked.
+    """
     reports: list[ExportReport] = []
     for name, path in exports:
         try:
             more = {"sample": sample, "original": original, "proof": proof, "model": model, "pad": pad}
-            report = console.finish(save_proved_work(tokenizer, path, name, accept_loss, **more))
+            work = save_proved_work(tokenizer, path, name, arguments.accept_loss, may_replace=arguments.force, **more)
+            report = console.finish(work)
         except (TokStudioError, OSError) as error:
             console.complain(reason(error))
             continue
@@ -93,7 +97,7 @@ def convert(arguments: argparse.Namespace, console: Console) -> int:
     for sentence in moved:
         console.say(sentence)
     sample = console.finish(read_file_work(arguments.sample)) if arguments.sample is not None else b""
-    reports = export(tokenizer, exports, arguments.accept_loss, sample, console, original, model=model, pad=pad)
+    reports = export(tokenizer, exports, arguments, sample, console, original, model=model, pad=pad)
     if not reports:
         return FAILED
     report = replace(reports[0], notes=(*moved, *reports[0].notes))
@@ -117,7 +121,8 @@ def export_bytes(arguments: argparse.Namespace, console: Console) -> int:
             tokenizer = console.finish(load_work(arguments.source)).tokenizer
         except PatternNeeded:
             tokenizer = console.finish(load_work(arguments.source, "none")).tokenizer
-    report = console.finish(save_work(tokenizer, arguments.target, arguments.format, proof=None))
+    work = save_work(tokenizer, arguments.target, arguments.format, proof=None, may_replace=arguments.force)
+    report = console.finish(work)
     for sentence in report.notes:
         console.say(sentence)
     console.say(f"Wrote {file_name(arguments.target)}.")

@@ -39,7 +39,7 @@ def train_by_library_on(
     trained = console.finish(train_by_library_work(corpus, config))
     _report(trained, console)
     with console.signals.finishing():
-        reports = export(trained.tokenizer, exports, arguments.accept_loss, corpus.sample(SAMPLE), console)
+        reports = export(trained.tokenizer, exports, arguments, corpus.sample(SAMPLE), console)
         if keep is not None:
             keep(corpus, trained.tokenizer)
     code, ratio = DONE if len(reports) == len(exports) else FAILED, None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -124,6 +125,8 @@ def read_corpus_work(texts: TextsToRead, console: Console, keep_empty: bool = Fa
     entries: list[Entry] = []
     documents, encoding, reading = texts.documents, texts.encoding, texts.reading
     for file in texts.files:
+        if os.path.isdir(file) and tokenizer_files(file):
+            console.say(f"{file_name(Path(file))}: this folder holds a tokenizer; its files are read all the same.")
         entries += [_PIPE] if file == "-" else (yield from expand_files_work([file], folders, console, texts.fetching))
     sources, skipped = list[Source](), list[Entry]()
     for entry in (yield from numbered_work(entries)):
@@ -134,7 +137,7 @@ def read_corpus_work(texts: TextsToRead, console: Console, keep_empty: bool = Fa
                     sources += yield from content_work(raw, _STANDARD_INPUT, documents, encoding, reading)
                     continue
                 if not entry.is_found and not entry.shards and tokenizer_files(entry.path):
-                    console.say(f"{file_name(entry.path)}: this is a tokenizer; it is read as a text all the same.")
+                    console.say(f"{file_name(entry.path)}: this is a tokenizer; it is read all the same.")
                 sources += yield from read_work(entry, documents, encoding, reading, budget)
             except (EmptyError, BinaryError) as error:
                 if keep_empty and isinstance(error, EmptyError) and len(entries) > 1:

@@ -467,7 +467,8 @@ class _Running:
                 comparison, written_at=datetime.now().astimezone(), experiment=self.experiment.shown_text, remark=remark
             )
         )
-        self.console.finish(write_files({csv: [comparison.to_csv().encode()], html: [page.encode()]}))
+        files = {csv: [comparison.to_csv().encode()], html: [page.encode()]}
+        self.console.finish(write_files(files, may_replace=self.arguments.force))
         self.console.say(f"Wrote the comparison of the variants to {file_name(csv)} and {file_name(html)}.")
 
 

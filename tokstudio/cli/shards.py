@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import secrets
 import shutil
 import sys
@@ -25,7 +26,7 @@ from tokstudio.cli.process.terminal import Console, put
 from tokstudio.cli.reading import plain_reading_errors, take_folder, texts_of
 from tokstudio.cli.tokenizers import load_tokenizer_or_run
 from tokstudio.core.base.atomic_files import file_name, write_fault
-from tokstudio.core.base.errors import CorpusError, TokStudioError
+from tokstudio.core.base.errors import CorpusError, FormatError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.corpus.source import groups
 from tokstudio.core.shards.dataset import EncodedDataset, encode_dataset_work, told
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 def encode_shards(arguments: argparse.Namespace, console: Console) -> None:
     """Encodes files into a folder of shards, and tells what is unusual about them."""
     folder: Path = arguments.folder
+    _refuse_folder_of_tokenizer(folder, Path(arguments.tokenizer))
     texts = texts_of(arguments, arguments.files)
     allowed: list[str] = arguments.allow_special
     settings = EncodingSettings(
@@ -71,6 +73,14 @@ def encode_shards(arguments: argparse.Namespace, console: Console) -> None:
         console.say(sentence)
     if arguments.json:
         put(sys.stdout, json.dumps(_as_json(encoded)) + "\n")
+
+
+def _refuse_folder_of_tokenizer(folder: Path, tokenizer: Path) -> None:
+    """Raises FormatError where the folder of the shards holds the tokenizer; one that is a name is in no folder."""
+    own = tokenizer if os.path.isdir(tokenizer) else tokenizer.parent
+    if os.path.lexists(tokenizer) and os.path.realpath(folder) == os.path.realpath(own):
+        name, held = file_name(folder.absolute()), file_name(tokenizer)
+        raise FormatError(f"{name}: this folder holds the tokenizer {held}: give the shards a folder of their own.")
 
 
 def _as_json(encoded: EncodedDataset) -> dict[str, object]:

@@ -66,7 +66,7 @@ def change(arguments: argparse.Namespace, console: Console) -> int:
     sample = b"" if changed.read is None else changed.read.corpus.sample(_SAMPLE)
     proof = proving.prove(tokenizer, sample)
     sample = sample or proving.reference.encode()
-    reports = export(tokenizer, exports, arguments.accept_loss, sample, console, proof=proof)
+    reports = export(tokenizer, exports, arguments, sample, console, proof=proof)
     if len(reports) == len(exports):
         proving.write(tokenizer, proof, reports)
     if arguments.json:

@@ -65,9 +65,9 @@ _LONGEST_NAME = 60  # characters: a file name has at most 255 bytes, and the len
 
 
 def save_project(run: Run, path: Path, console: Console, experiment: str = "") -> Path | None:
-    """Saves a run where the user asks for it, and reports that; None where it cannot be written."""
+    """Saves a run where the user asks for it, and reports that; None where it cannot be written, or a file is there."""
     try:
-        _save(run, path, console, experiment)
+        _save(run, path, console, experiment, may_replace=False)
     except (TokStudioError, OSError) as error:
         console.complain(reason(error))
         return None
@@ -112,9 +112,10 @@ def rescue(run: Run, target: Path, console: Console) -> Path | None:
     return None
 
 
-def _save(run: Run, place: Path, console: Console, experiment: str = "") -> None:
+def _save(run: Run, place: Path, console: Console, experiment: str = "", may_replace: bool = True) -> None:
     state: dict[str, Json] = {EXPERIMENT: experiment} if experiment else {}
-    console.finish(save_work(Project(runs=(ProjectRun("Run 1", run),), active=0, state=state), place))
+    project = Project(runs=(ProjectRun("Run 1", run),), active=0, state=state)
+    console.finish(save_work(project, place, may_replace=may_replace))
 
 
 def _state_folder() -> Path:
@@ -335,7 +336,7 @@ def _write(
         if extension is not None:
             tokenizer, proof = extension.finished(tokenizer, sample)
             facts = extension.as_json(tokenizer, proof)
-        reports = export(tokenizer, exports, arguments.accept_loss, sample, console, proof=proof)
+        reports = export(tokenizer, exports, arguments, sample, console, proof=proof)
         kept = None if project is None else save_project(run, project, console, described)
         if extension is not None and proof is not None and len(reports) == len(exports):
             extension.proving.write(tokenizer, proof, reports)
@@ -448,14 +449,17 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console) ->
             batch = trainer.advance()
             if stream is not None and len(batch):
                 try:
-                    put(stream, merges_in_words(batch, first))
-                except (BrokenPipeError, TokStudioError) as error:
+                    has_reader = put(stream, merges_in_words(batch, first))
+                except TokStudioError as error:
                     if not _targets(arguments):
                         raise
-                    stream = None  # the pipe is closed or the disk is full, but the files are still wanted
-                    if isinstance(error, TokStudioError):
-                        console.complain(reason(error))
-                        code = FAILED
+                    stream = None  # the disk is full, but the files are still wanted
+                    console.complain(reason(error))
+                    code = FAILED
+                else:
+                    if not (has_reader or _targets(arguments)):
+                        raise BrokenPipeError
+                    stream = stream if has_reader else None
         if progress_too and trainer.ended is None:
             console.show(trainer.progress, f", {several(trainer.merges_made, 'merge')}" * (trainer.merges_made > 0))
     return code

@@ -70,7 +70,8 @@ def read_to_train(
 
     def keep(_: Corpus, product: Run | Tokenizer) -> None:
         ((draft, result),), trained = described, [Trained("", product)]
-        console.finish(draft.write_work(trained, console.finish(result_work(result, trained))))
+        result = console.finish(result_work(result, trained))
+        console.finish(draft.write_work(trained, result, may_replace=arguments.force))
         console.say(f"Wrote {draft.path}: tokstudio run trains it again.")
         if draft.remark:
             console.say(draft.remark)

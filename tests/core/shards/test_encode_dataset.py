@@ -34,6 +34,7 @@ from tokstudio import (
     load,
     train,
 )
+from tokstudio.core.base.progress import finish
 from tokstudio.core.shards import encoding, writing
 from tokstudio.core.shards.dataset import encode_dataset_work
 from tokstudio.core.shards.inputs import EncodingSettings
@@ -285,6 +286,28 @@ def test_a_folder_of_something_else_is_refused_and_left(tokenizer, files, tmp_pa
     (out / "shard-00077.npy").write_bytes(b"mine")
     before = tree(out)
     refused("shards that its manifest does not list, such as shard-00077.npy")
+
+
+def test_a_second_call_into_one_folder_is_refused_while_the_first_writes(tokenizer, files, tmp_path):
+    out, other = tmp_path / "out", tokenizer.changed(special_tokens={})
+    first = encode_dataset_work(files, EncodingSettings(tokenizer), out)
+    while not out.exists():
+        next(first)
+    for second in (tokenizer, other):
+        with pytest.raises(FormatError, match=r"^out: another call encodes into this folder: wait until it has ended"):
+            encode_dataset(files, second, out)
+    encoded = finish(first)
+    alone = encode_dataset(files, tokenizer, tmp_path / "alone")
+    assert tree(out) == tree(tmp_path / "alone")
+    assert encoded.shards == alone.shards
+    with pytest.raises(FormatError, match="choose another folder"):
+        encode_dataset(files, other, out)
+    # One that has ended early leaves no lock.
+    stopped = encode_dataset_work(files, EncodingSettings(other), tmp_path / "more")
+    while not (tmp_path / "more").exists():
+        next(stopped)
+    stopped.close()
+    assert encode_dataset(files, tokenizer, tmp_path / "more").tokens == alone.tokens
 
 
 def test_a_file_that_changes_meanwhile_is_refused(tokenizer, files, tmp_path, monkeypatch):

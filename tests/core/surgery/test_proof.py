@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import errno
 import json
+import os
 import pickle
 import sys
 from contextlib import nullcontext
@@ -30,9 +32,10 @@ from tokstudio import (
     verify,
 )
 from tokstudio.core.base.progress import finish
+from tokstudio.core.surgery import proof
 from tokstudio.core.surgery.embedding_map import python_lines
 from tokstudio.core.surgery.proof import verify_work
-from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
+from tokstudio.core.tokenizer.origin import Origin, Proof, unchanged_ids
 
 TEXT = "the cat sat on the mat; the bat ate the hat, and the cat ate the bat.\n" * 5
 OTHER = "der Hund und der Bund, rund und bunt; der Mund des Hundes.\n" * 5
@@ -149,6 +152,20 @@ def test_new_tokens_that_are_never_produced_are_listed_with_what_they_become():
     assert point.holds
     assert "1 new, 1 never produced" in point.sentence
     assert point.details[0].endswith(f"{int(OLD.merge_results[0])}.")
+
+
+def test_all_tokens_that_are_never_produced_are_counted_though_not_all_are_kept(monkeypatch):
+    monkeypatch.setattr(proof, "_MOST_LISTED", 5)
+    merges = np.concatenate([OLD.merges, OLD.merges[:7]])
+    results = np.concatenate([OLD.merge_results, np.arange(300, 307)])
+    made_proof = finish(verify_work(made(merges=merges, merge_results=results)))
+    point = made_proof.points[3]
+    assert "7 new, 7 never produced" in point.sentence
+    assert (len(point.details), point.further) == (5, 2)
+    assert "   and 4 more" in made_proof.lines()
+    # And where they were produced before.
+    wrong = proof._failed(4, "All", [f"Token {number}" for number in range(9)])
+    assert Proof((wrong,)).lines()[-1] == "   and 6 more"
 
 
 def test_other_special_tokens_fail_unless_they_were_replaced():
@@ -334,3 +351,14 @@ def test_the_map_of_several_changes_is_of_the_first_tokenizer():
     [point] = [point for point in verify(new).points if point.number == 8]
     assert f"270 rows stay of the {len(OLD.tokens)} of the first tokenizer" in point.sentence
     assert "1 is made of parts" in point.sentence
+
+
+def test_a_proof_that_cannot_be_written_is_no_fault_of_the_tokenizer(monkeypatch):
+    def full(_descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    reason = "tokenizer.json: there is no space left on the disk, so it was not written."
+    with pytest.raises(FormatError) as raised:
+        verify(made("renumbered"), [TEXT], TEXT)
+    assert str(raised.value) == f"The tokenizer cannot be written to a temporary folder for its proof: {reason}"

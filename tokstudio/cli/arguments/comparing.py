@@ -25,7 +25,8 @@ _NOT_PARALLEL = (
 
 _COMPARE_TEXT = """\
 Compares tokenizers on texts: a table with a row for each text and a column for each tokenizer.
-A dash stands where a text is empty or a tokenizer cannot encode it; the reason is printed.
+A dash stands where a text is empty, has nothing that the figure is of, such as numbers, or where a tokenizer cannot
+encode it; the reason is printed.
 """
 
 _INFER_TEXT = """\

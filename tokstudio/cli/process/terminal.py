@@ -242,11 +242,12 @@ def standard_input_work() -> Work[bytes]:
         raise CorpusError(f"standard input: it cannot be read ({error.strerror or error}).") from error
 
 
-def put(stream: TextIO | None, data: str | bytes) -> None:
+def put(stream: TextIO | None, data: str | bytes) -> bool:
     """Writes all of `data` to a standard stream at once, bytes unchanged, after buffered text.
 
+    Returns whether there is a reader: one that has closed the pipe has enough, and the exit code is told all the same.
+
     Raises:
-        BrokenPipeError: The reader has closed the pipe.
         TokStudioError: It cannot be written.
     """
     name = "standard error" if stream is sys.stderr else "standard output"
@@ -259,8 +260,9 @@ def put(stream: TextIO | None, data: str | bytes) -> None:
     except OSError as error:
         _abandon(stream)
         if isinstance(error, BrokenPipeError):
-            raise
+            return False
         raise TokStudioError(f"{name}: it cannot be written ({error.strerror or error}).") from error
+    return True
 
 
 def _write_all(stream: BinaryIO, data: bytes) -> None:

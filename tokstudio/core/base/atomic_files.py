@@ -26,7 +26,11 @@ _IN_THE_WAY = (errno.EEXIST, errno.ENOTDIR)
 _LONGEST_SHOWN = 80  # characters of a name that may itself be the cause of the error
 
 
-class FolderError(FormatError):
+class WriteError(FormatError):
+    """A file or a folder cannot be written, whatever was to be in it."""
+
+
+class FolderError(WriteError):
     """A folder cannot be created."""
 
     def __init__(self, folder: Path, error: OSError | ValueError) -> None:
@@ -35,15 +39,15 @@ class FolderError(FormatError):
         super().__init__(f"{shown}: the folder cannot be created: {_why_no_folder(folder, error)}.")
 
 
-def write_files(contents: Mapping[Path, Iterable[bytes]]) -> Work[tuple[Path, ...]]:
+def write_files(contents: Mapping[Path, Iterable[bytes]], may_replace: bool = True) -> Work[tuple[Path, ...]]:
     """Writes all of the files, given in pieces, or none; returns them in the order given.
 
-    On an error, or when the work is closed, the old files are unchanged.
+    On an error, or when the work is closed, the old files are unchanged. For `may_replace` see `StagedFiles`.
 
     Raises:
         FormatError: A file cannot be written; the message names it and the cause.
     """
-    with StagedFiles() as staged:
+    with StagedFiles(may_replace=may_replace) as staged:
         for path, pieces in contents.items():
             yield from staged.write(path, pieces)
         return staged.commit()
@@ -52,11 +56,12 @@ def write_files(contents: Mapping[Path, Iterable[bytes]]) -> Work[tuple[Path, ..
 class StagedFiles:
     """A context manager for files written beside their targets; it removes those that `commit` has not moved.
 
-    Files can be read back before `commit` replaces anything. With `private`, new files are for this user only.
+    Files can be read back before `commit` replaces anything. With `private`, new files are for this user only. Without
+    `may_replace`, a file that another program has written meanwhile stays: `commit` fails.
     """
 
-    def __init__(self, private: bool = False) -> None:
-        self._mode = 0o600 if private else 0o666
+    def __init__(self, private: bool = False, may_replace: bool = True) -> None:
+        self._mode, self._may_replace = 0o600 if private else 0o666, may_replace
         self._staged: dict[Path, Path] = {}
         self._targets: dict[Path, Path] = {}
         self._folders: list[Path] = []
@@ -147,7 +152,7 @@ class StagedFiles:
         If the process is killed meanwhile, `recover_work` later moves the rest: all files of a folder, or none.
 
         Raises:
-            FormatError: One of them cannot be moved.
+            FormatError: One of them cannot be moved, or would replace a file and may not.
         """
         moves = {path: Move.planned(temporary, self._targets[path]) for path, temporary in self._staged.items()}
         folders = {move.target.parent for move in moves.values()}
@@ -160,6 +165,11 @@ class StagedFiles:
                 write_journal(journal, [move for move in moves.values() if move.target.parent == folder])
             for path in moves:
                 move = moves[path]
+                if not self._may_replace and os.path.lexists(move.target):
+                    raise FormatError(
+                        f"{file_name(path)}: this file has appeared since the work began, so it is not replaced: "
+                        "choose another name."
+                    )
                 if move.target in seconds:
                     _keep(move.target, seconds[move.target])
                 os.replace(move.temporary, move.target)
@@ -182,20 +192,20 @@ def file_name(path: Path) -> str:
     return printable(path.name or str(path))
 
 
-def write_fault(path: Path, error: OSError | ValueError) -> FormatError:
+def write_fault(path: Path, error: OSError | ValueError) -> WriteError:
     """The error for a `path` that cannot be written."""
     name, folder = file_name(path), path.absolute().parent
     code = error.errno if isinstance(error, OSError) else None
     if code in _NO_SPACE:
-        return FormatError(f"{name}: there is no space left on the disk, so it was not written.")
+        return WriteError(f"{name}: there is no space left on the disk, so it was not written.")
     if code in _FORBIDDEN:
-        return FormatError(f"{name}: the folder {folder} cannot be written to: choose another.")
+        return WriteError(f"{name}: the folder {folder} cannot be written to: choose another.")
     if code in _MISSING:
         above = next((above for above in (folder, *folder.parents) if os.path.lexists(above)), folder)
         if above.is_file():
-            return FormatError(f"{name}: {above} is a file and no folder: choose another folder.")
-        return FormatError(f"{name}: the folder {folder} does not exist: create it, or choose another.")
-    return FormatError(f"{name}: the file cannot be written: {_reason(error)}.")
+            return WriteError(f"{name}: {above} is a file and no folder: choose another folder.")
+        return WriteError(f"{name}: the folder {folder} does not exist: create it, or choose another.")
+    return WriteError(f"{name}: the file cannot be written: {_reason(error)}.")
 
 
 def _copy(pieces: Iterable[bytes], file: BinaryIO, total: int) -> Work[None]:

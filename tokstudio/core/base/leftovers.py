@@ -7,6 +7,7 @@ later process can finish the moves.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
@@ -28,6 +29,7 @@ from tokstudio.core.base.records import dataclass
 #: The ending of projects, and of the hidden files of our own.
 SUFFIX = ".tokstudio"
 _NAME = re.compile(r"\.[0-9a-f]{16}\.(([0-9a-f]{8})-([0-9]{1,9}))(\.journal)?\.tokstudio")  # machine and process
+_LOCK = f".lock{SUFFIX}"
 _STALE = 24 * 60 * 60  # seconds: writing a file never takes as long
 _MONTH = 30 * _STALE
 _ENTRIES = 1000
@@ -80,6 +82,36 @@ class Move:
 def hidden_name(folder: Path, kind: str = "") -> Path:
     """A new name for a file that may be removed once this process has ended; `kind` is "" or ".journal"."""
     return folder / f".{secrets.token_hex(8)}.{_place()}-{os.getpid()}{kind}{SUFFIX}"
+
+
+def locked(folder: Path) -> int | None:
+    """Locks a folder until the descriptor is closed, or this process ends; None where the file system has no locks.
+
+    Raises:
+        BlockingIOError: Another process or thread has locked it.
+    """
+    if sys.platform == "win32":
+        # A file that the system removes when it is closed.
+        how = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_TEMPORARY
+        try:
+            return os.open(folder / _LOCK, how)
+        except (FileExistsError, PermissionError) as error:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
+    import fcntl
+
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def write_journal(journal: Path, moves: Iterable[Move]) -> None:

@@ -337,6 +337,7 @@ class Figure:
     need: str = ""  # what has to be measured for it, see `Part`; "" for the counts of tokens alone
     is_share: bool = False
     source: str = ""  # where it was proposed
+    dash: str = ""  # what a dash means, where that is no error
 
     @property
     def explained_formula(self) -> str:
@@ -367,7 +368,8 @@ class Figure:
         return _NAN if self.of is None else self.of(cell)
 
 
-_DASH = "A dash stands where nothing is changed, or where the changed text has characters that are unknown."
+_DASH = "Nothing is changed, or the changed text has characters that are unknown."
+_OF_WORDS = "or the tokenizer is one of words."
 _CHANGED = (
     ("upper_case", "Change: upper case", "in upper case", ""),
     ("lower_case", "Change: lower case", "in lower case", ""),
@@ -433,15 +435,17 @@ FIGURES = {
         Figure("number_boundaries", "Three-digit boundaries",
                "F1 = 2 both / (token boundaries in numbers + boundaries every three digits from the right)", "",
                "A number is a run of the digits 0 to 9. All boundaries of the text are one set, so a number of up to "
-               "three digits in one token counts for nothing. A dash stands for words and without boundaries.",
-               "more", 3, number_boundaries, "numbers", False, f"{_SINGH}, and {_TOKEVAL}"),
+               "three digits in one token counts for nothing.",
+               "more", 3, number_boundaries, "numbers", False, f"{_SINGH}, and {_TOKEVAL}",
+               f"There is no boundary of either kind, {_OF_WORDS}"),
         Figure("number_splits", "Splits of numbers",
                "H(split | digits) = - sum p(digits, split) log2 p(split | digits)", "bits per number",
                "At 0, all numbers of as many digits are split alike. Numbers of 2 to 64 digits; text with few of them "
-               "has few splits.", "less", 3, number_splits, "numbers", False, _TOKEVAL),
+               "has few splits.", "less", 3, number_splits, "numbers", False, _TOKEVAL,
+               f"The text has no number of 2 to 64 digits, {_OF_WORDS}"),
         *(
             Figure(name, title, f"Tokens of the text {change} / N", "times the tokens of the text as it is",
-                   f"{note}{' ' if note else ''}{_DASH}", "near 1", 3, partial(changed_tokens, name=name), name)
+                   note, "near 1", 3, partial(changed_tokens, name=name), name, dash=_DASH)
             for name, title, change, note in _CHANGED
         ),
     )

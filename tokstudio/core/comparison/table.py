@@ -121,7 +121,9 @@ class FigureTable:
         """What the signs mean that stand in the table, a sentence each."""
         cells = np.argwhere(~np.isnan(self.values)).tolist()
         there = {sign for text, number in cells for sign in self.signs(text, number)}
-        return tuple(f"{sign} {meaning}" for sign, meaning in SIGNS.items() if sign in there)
+        signs = tuple(f"{sign} {meaning}" for sign, meaning in SIGNS.items() if sign in there)
+        has_dash = self.figure.dash and np.isnan(self.values).any()
+        return (*signs, f"{MISSING} {self.figure.dash}") if has_dash else signs
 
     def _signs(self, texts: slice, tokenizer: int) -> str:
         lost = self.loses_text[texts, tokenizer].any()

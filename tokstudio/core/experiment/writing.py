@@ -86,14 +86,16 @@ class Draft:
     bound: tuple[Path, ...] = ()  # absolute paths in it, which bind it to this computer
     hidden: tuple[str, ...] = ()  # addresses in it that lack their secret parts
 
-    def write_work(self, trained: Sequence[Trained] = (), result: Result | None = None) -> Work[None]:
+    def write_work(
+        self, trained: Sequence[Trained] = (), result: Result | None = None, may_replace: bool = True
+    ) -> Work[None]:
         """Writes all files together, with the result if there is one; raises FormatError as `write_files`."""
         files: dict[Path, Iterable[bytes]] = {path: [content] for path, content in self.beside.items()}
         text = self.text
         if result is not None:
             text = with_result(parse_toml(text.encode(), file_name(self.path)), result)
             files |= files_of_result(self.path, trained)
-        yield from write_files(files | {self.path: [text.encode()]})
+        yield from write_files(files | {self.path: [text.encode()]}, may_replace)
 
     @property
     def remark(self) -> str:

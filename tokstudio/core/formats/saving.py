@@ -38,12 +38,13 @@ def save_work(
     original: Tokenizer | None = None,
     model: AnyPath | None = None,
     pad: bool = False,
+    may_replace: bool = True,
 ) -> Work[ExportReport]:
     """Does the same as `save` of `core.surgery.proof` in bounded pieces; closing the work leaves everything unchanged.
 
     The `proof` is what stayed the same in a tokenizer that was made from another, for the report; `save_proved_work`
     finds it. The `original` is the tokenizer before the gaps between its ids were closed, if they were: the report
-    lists new ids.
+    lists new ids. Without `may_replace`, no file that exists when all are proved is replaced: FormatError.
     """
     chosen, text = _writable(format), sample_text(sample)
     tokenizer = tokenizer.closed() if chosen.readable else tokenizer
@@ -63,7 +64,7 @@ def save_work(
     fitting = replace(fitting, losses=fitting.losses + writer.lost_at(tokenizer, targets))
     _refuse(fitting, chosen, name, accept_loss)
     size = _checked_size(writer, tokenizer, name)
-    with StagedFiles() as staged:
+    with StagedFiles(may_replace=may_replace) as staged:
         for folder in {Path(path)} & {target.parent for target in targets.values()}:
             staged.make_folder(folder)
         for target in further.values():

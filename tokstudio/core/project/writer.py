@@ -52,16 +52,16 @@ _MERGE_COLUMNS = ("run", "number", "left", "right", "count", "tokens_after")
 _LARGEST_BLOB = 1_000_000_000  # SQLite's default limit
 
 
-def save_work(project: Project, path: Path, private: bool = False) -> Work[Path]:
+def save_work(project: Project, path: Path, private: bool = False, may_replace: bool = True) -> Work[Path]:
     """Saves a project in bounded pieces and returns its path; closing the work, or an error, leaves the old file.
 
-    With `private`, a new file gets permissions for this user only.
+    With `private`, a new file gets permissions for this user only. For `may_replace` see `StagedFiles`.
 
     Raises:
         FormatError: It cannot be written, or is too large for a project.
     """
     _refuse_too_large(project, path)
-    with StagedFiles(private) as staged:
+    with StagedFiles(private, may_replace) as staged:
         temporary = yield from staged.reserve(path)
         try:
             with plain_errors(path), closing(create(temporary)) as connection:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 
 from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name, write_fault
 from tokstudio.core.base.errors import CorpusError, FormatError
-from tokstudio.core.base.leftovers import recover_work
+from tokstudio.core.base.leftovers import locked, recover_work
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, several, size_text
@@ -203,50 +203,85 @@ def encode_dataset_work(
     described = yield from settings.to_json_work()
     units = yield from units_work(paths, settings, note, fetching)
     inputs = tuple(unit.input for unit in units)
-    there = yield from _there_work(out, Manifest(described, inputs))
-    before, remark = yield from _sound_work(out, there)
-    if before.is_complete:
-        return EncodedDataset(out, before.shards, before.files, len(before.shards))
-    files = list(before.files)
+    with _alone_in(out) as is_new:
+        there = yield from _there_work(out, Manifest(described, inputs))
+        before, remark = yield from _sound_work(out, there)
+        if before.is_complete:
+            return EncodedDataset(out, before.shards, before.files, len(before.shards))
+        files = list(before.files)
 
-    def describe(shards: Sequence[Shard], is_complete: bool) -> bytes:
-        if any(new != old for new, old in zip(shards, there.shards, strict=False)):
-            raise _ChangedError(
-                f"{file_name(out)}: a shard that is encoded again differs from what it was, as the files have changed "
-                "since: choose another folder, or remove the files in it."
-            )
-        known = tuple(files) if is_complete else _finished(files, shards)
-        return Manifest(described, inputs, tuple(shards), known, tuple(skipped), is_complete).to_bytes()
+        def describe(shards: Sequence[Shard], is_complete: bool) -> bytes:
+            if any(new != old for new, old in zip(shards, there.shards, strict=False)):
+                raise _ChangedError(
+                    f"{file_name(out)}: a shard that is encoded again differs from what it was, as the files have "
+                    "changed since: choose another folder, or remove the files in it."
+                )
+            known = tuple(files) if is_complete else _finished(files, shards)
+            return Manifest(described, inputs, tuple(shards), known, tuple(skipped), is_complete).to_bytes()
 
-    is_new = yield from _begin_work(out, describe(before.shards, False))
-    unknown = settings.tokenizer.alphabet.unknown
-    writer = ShardWriter(out, settings.kind, before.formats, settings.shard_tokens, unknown, describe, before.shards)
-    skip = sum(shard.documents for shard in before.shards) - sum(file.documents for file in before.files)
+        with StagedFiles() as staged:
+            yield from staged.write(out / NAME, [describe(before.shards, False)])
+            staged.commit()
+        unknown = settings.tokenizer.alphabet.unknown
+        writer = ShardWriter(
+            out, settings.kind, before.formats, settings.shard_tokens, unknown, describe, before.shards
+        )
+        skip = sum(shard.documents for shard in before.shards) - sum(file.documents for file in before.files)
+        try:
+            with writer:
+                work = encode(units[len(before.files) :], settings, writer.add_work, files, skip)
+                speed = yield from _told_work(work, writer)
+                if not any(file.bytes for file in files):
+                    raise CorpusError("There is no text in these files: nothing was encoded.")
+                yield from writer.finish_work()
+        except BaseException as error:
+            _remove_useless(out, error, is_new and not writer.shards)
+            if isinstance(error, FormatError) and writer.shards:
+                complete = several(len(writer.shards), "shard is complete", "shards are complete")
+                raise FormatError(f"{error} {complete}: the same call goes on after them.") from error
+            raise
+        return EncodedDataset(out, tuple(writer.shards), tuple(files), len(before.shards), speed, remark)
+
+
+@contextmanager
+def _alone_in(out: Path) -> Generator[bool]:
+    """Makes the folder, where no other call writes during the block; gives whether it is new.
+
+    Where the block fails, a new folder that is empty is removed.
+    """
+    name, is_new = file_name(out), not os.path.lexists(out)
+    if not is_new and not out.is_dir():
+        raise FormatError(f"{name}: this is a file; give a folder for the shards.")
     try:
-        with writer:
-            work = encode(units[len(before.files) :], settings, writer.add_work, files, skip)
-            speed = yield from _told_work(work, writer)
-            if not any(file.bytes for file in files):
-                raise CorpusError("There is no text in these files: nothing was encoded.")
-            yield from writer.finish_work()
-    except BaseException as error:
-        _remove_useless(out, error, is_new and not writer.shards)
-        if isinstance(error, FormatError) and writer.shards:
-            complete = several(len(writer.shards), "shard is complete", "shards are complete")
-            raise FormatError(f"{error} {complete}: the same call goes on after them.") from error
-        raise
-    return EncodedDataset(out, tuple(writer.shards), tuple(files), len(before.shards), speed, remark)
+        out.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise FolderError(out, error) from error
+    try:
+        lock = locked(out)
+    except BlockingIOError as error:
+        raise FormatError(
+            f"{name}: another call encodes into this folder: wait until it has ended, or choose another folder."
+        ) from error
+    has_failed = True
+    try:
+        yield is_new
+        has_failed = False
+    finally:
+        if lock is not None:
+            os.close(lock)
+        if has_failed and is_new:
+            with suppress(OSError):
+                out.rmdir()
 
 
 def _remove_useless(out: Path, error: BaseException, is_empty: bool) -> None:
-    """Removes a manifest after which no call can go on, and a new folder that is still empty."""
+    """Removes a manifest after which no call can go on, or that is all there is in a new folder."""
     with suppress(OSError):
         if isinstance(error, _ChangedError):
             # Without it, nobody takes shards of different files for one data set.
             (out / NAME).unlink()
         elif is_empty:
             (out / NAME).unlink()
-            out.rmdir()
 
 
 def _told_work(work: Work[None], writer: ShardWriter) -> Work[float]:
@@ -285,10 +320,7 @@ def _there_work(out: Path, wanted: Manifest) -> Work[Manifest]:
         FormatError: The folder holds something else.
     """
     name = file_name(out)
-    if os.path.lexists(out) and not out.is_dir():
-        raise FormatError(f"{name}: this is a file; give a folder for the shards.")
-    if out.is_dir():
-        yield from recover_work(out, "looking at files", strangers=False)
+    yield from recover_work(out, "looking at files", strangers=False)
     manifest = yield from read_manifest_work(out, wanted.settings)
     if manifest is None:
         manifest = wanted
@@ -321,16 +353,3 @@ def _sound_work(out: Path, manifest: Manifest) -> Work[tuple[Manifest, str]]:
     after = f", with the {others} after it" if sound + 1 < len(manifest.shards) else ""
     remark = f"Shard {sound:,} was damaged or missing: it is encoded again{after}."
     return replace(manifest, shards=shards, files=_finished(manifest.files, shards), is_complete=False), remark
-
-
-def _begin_work(out: Path, manifest: bytes) -> Work[bool]:
-    """Makes the folder with its manifest; returns whether it is new."""
-    is_new = not out.exists()
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise FolderError(out, error) from error
-    with StagedFiles() as staged:
-        yield from staged.write(out / NAME, [manifest])
-        staged.commit()
-    return is_new

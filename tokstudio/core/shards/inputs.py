@@ -23,7 +23,7 @@ from tokstudio.core.corpus.readers.files import Budget, plain_errors
 from tokstudio.core.corpus.readers.folders import Entry, Fetching, Folder, expand_work, numbered_work
 from tokstudio.core.corpus.readers.streams import OpenText, opened
 from tokstudio.core.corpus.source import check_documents
-from tokstudio.core.formats.common.added_tokens import named_roles
+from tokstudio.core.formats.common.added_tokens import ends_of_text
 from tokstudio.core.hub.addresses import address_of
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
 from tokstudio.core.shards.manifest import FORMATS, NPY, Input
@@ -111,9 +111,7 @@ class EncodingSettings:
             return None
         token = self.end_token
         if token is True:
-            ordinary = self.tokenizer.preparation.ordinary
-            specials = [each for each in sorted(ids, key=ids.__getitem__) if each not in ordinary]
-            token = named_roles(specials, self.tokenizer.roles, None).get("eos_token")
+            _, token = ends_of_text(self.tokenizer, self.tokenizer.roles)
         if token in ids:
             return token
         there = f"there are {first_few(list(ids), _SPECIALS_NAMED)}" if ids else "it has none"

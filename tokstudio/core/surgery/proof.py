@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokstudio.core.analysis.reachability import CUT, REACHED, reachability_work
+from tokstudio.core.base.atomic_files import WriteError
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.private_folders import TemporaryFolder
 from tokstudio.core.base.progress import Progress, Work, finish
@@ -163,7 +164,8 @@ class _Question:
         sentence = f"{several(len(results), 'token')} made by merges, {new}{len(listed):,} never produced."
         if listed:
             name += ", or is listed"
-        return Point(4, name, True, sentence, tuple(listed[:_MOST_LISTED]), neutral=bool(listed or len(fresh)))
+        neutral = bool(listed or len(fresh))
+        return Point(4, name, True, sentence, tuple(listed[:_MOST_LISTED]), neutral, _further(listed))
 
     def decoded_work(self, texts: Iterable[Text]) -> Work[Point]:
         """Decoding gives every text back."""
@@ -324,7 +326,12 @@ def _known(tokenizer: Tokenizer, text: Text) -> Text:
 
 def _failed(number: int, name: str, wrong: Sequence[str]) -> Point:
     more = f" and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
-    return Point(number, name, False, f"{wrong[0]}{more}", tuple(wrong[:_MOST_LISTED]))
+    return Point(number, name, False, f"{wrong[0]}{more}", tuple(wrong[:_MOST_LISTED]), further=_further(wrong))
+
+
+def _further(lines: Sequence[str]) -> int:
+    """How many lines are not among the details of a point."""
+    return max(0, len(lines) - _MOST_LISTED)
 
 
 def _pieces(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> str:
@@ -354,6 +361,7 @@ def verify(tokenizer: Tokenizer, texts: Iterable[Text] = (), reference: str = ""
 
     Raises:
         ConfigError: It was not made from another.
+        FormatError: It cannot be written to a temporary folder, for a library to read it.
     """
     return finish(verify_all_work(tokenizer, texts, reference))
 
@@ -373,6 +381,8 @@ def verify_all_work(tokenizer: Tokenizer, texts: Iterable[Text] = (), reference:
     with TemporaryFolder() as folder:
         try:
             report = yield from save_work(alone, folder / "exported", format, proof=None, sample=reference)
+        except WriteError as error:
+            raise WriteError(f"The tokenizer cannot be written to a temporary folder for its proof: {error}") from error
         except FormatError as error:
             return proof.read_back(f"{title}: {error}", holds=False)
     return proof.read_back(f"{title}: {report.proof}.")
@@ -424,12 +434,25 @@ def save_proved_work(
     proof: Proof | None = None,
     model: AnyPath | None = None,
     pad: bool = False,
+    may_replace: bool = True,
 ) -> Work[ExportReport]:
-    """Does the same as `save` in bounded pieces; for `original` see `save_work`. With a `proof`, it makes none."""
+    """Does the same as `save` in bounded pieces; for `original` and `may_replace` see `save_work`.
+
+    With a `proof`, it makes none.
+    """
     if proof is None and tokenizer.origin is not None:
         text = sample_text(sample)
         proof = yield from verify_work(tokenizer, [text], text)
     saving = save_work(
-        tokenizer, path, format, accept_loss, proof=proof, sample=sample, original=original, model=model, pad=pad
+        tokenizer,
+        path,
+        format,
+        accept_loss,
+        proof=proof,
+        sample=sample,
+        original=original,
+        model=model,
+        pad=pad,
+        may_replace=may_replace,
     )
     return (yield from saving)

@@ -49,6 +49,7 @@ class Point:
     sentence: str  # what was found
     details: tuple[str, ...] = ()  # tokens that are listed with their reasons, or lines side by side
     neutral: bool = False  # whether it holds, but tells a change, or that something was not checked
+    further: int = 0  # how many more there are than the details
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,9 @@ class Proof:
         lines: list[str] = []
         for point in self.points:
             lines.append(f"{point.number}. {point.name}: {'' if point.holds else 'FAILS: '}{point.sentence}")
-            lines += [f"   {detail}" for detail in point.details[:most]]
-            if (more := len(point.details) - most) > 0:
+            shown = point.details[:most]
+            lines += [f"   {detail}" for detail in shown]
+            if (more := len(point.details) + point.further - len(shown)) > 0:
                 lines.append(f"   and {more:,} more")
         return tuple(lines)
 

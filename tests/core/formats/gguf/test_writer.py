@@ -28,10 +28,11 @@ from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.saving import fit
 from tokstudio.core.libraries import client, llama
 from tokstudio.core.libraries.client import torture_text
-from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.alphabet import NEVER_IN_TEXT, Alphabet
 from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.pretokenization.patterns import covering
 from tokstudio.core.pretokenization.preparation import Preparation
+from tokstudio.core.shards.inputs import EncodingSettings
 
 ENDS = ("<s>", "</s>")
 NAMED = ("gpt2", "llama3", "qwen2", "cl100k", "o200k")
@@ -214,6 +215,47 @@ def test_the_beginning_and_the_end_of_a_text_always_have_a_token():
     assert "that of the byte 255, which no text has, stands for both" in note
     given_roles = both.changed(settings=FileSettings(roles={"eos_token": "<s>"}, names_give_roles=False))
     assert ends(given_roles)[:2] == (259, 259)
+
+
+@pytest.mark.parametrize(
+    ("specials", "known"),
+    [
+        (("<|endoftext|>", "<|padding|>"), ("<|endoftext|>", "<|endoftext|>")),
+        (("<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>"), ("<|begin_of_text|>", "<|end_of_text|>")),
+    ],
+)
+def test_a_file_without_roles_ends_texts_with_the_token_that_a_data_set_is_ended_with(tmp_path, specials, known):
+    # Two spaces are the last token, as in GPT-NeoX: added, and not special.
+    tokenizer = trained(TEXT, 5, special_tokens=[*specials, "  "], pattern="gpt2").changed(
+        preparation=Preparation(ordinary=frozenset({"  "})), settings=FileSettings(names_give_roles=False)
+    )
+    ids = tokenizer.special_tokens
+    assert ends(tokenizer)[:2] == (ids[known[0]], ids[known[1]])
+    assert EncodingSettings(tokenizer, end_token=True).end_text == known[1]
+    save(tokenizer, tmp_path / "a.gguf", "gguf", accept_loss=True)
+    assert load(tmp_path / "a.gguf").roles == {"bos_token": known[0], "eos_token": known[1]}
+
+
+@pytest.mark.parametrize(
+    ("specials", "stands_in", "called"),
+    [
+        (("<|user|>", "<|tool|>"), "<|tool|>", 'the last special token, "<|tool|>"'),
+        ((), "  ", "although a text can become it and a model then ends its answer there"),
+    ],
+)
+def test_where_no_token_ends_a_text_one_of_no_text_stands_in_before_one_of_text(specials, stands_in, called):
+    # Without tokens for bytes that no text has.
+    given = {n: bytes([n]) for n in range(256) if n not in NEVER_IN_TEXT}
+    given = dict(enumerate(given.values()))
+    texts = {token: len(given) + n for n, token in enumerate((*specials, "  "))}
+    tokenizer = Tokenizer.from_parts(given, [], special_tokens=texts).changed(
+        preparation=Preparation(ordinary=frozenset({"  "}))
+    )
+    first, last, note = ends(tokenizer)
+    assert first == last == texts[stands_in]
+    assert called in note
+    texts = {token: number + 1 for token, number in texts.items()}
+    assert ends(Tokenizer.from_parts(given, [], special_tokens=texts))[:2] == (len(given), len(given))
 
 
 @needs_llama
@@ -480,6 +522,32 @@ def test_a_model_gets_another_tokenizer_and_keeps_the_rest_byte_for_byte(tmp_pat
     loaded = load(out)
     assert loaded.encode(TEXT, "all") == tokenizer.encode(TEXT, "all")
     assert loaded.settings.chat_templates == {"default": "{{ old }}"}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, {"bos_token": "<s>", "eos_token": "<|over|>", "eot_token": "<|over|>"}),
+        ({"eos_token": "</s>"}, {"bos_token": "<s>", "eos_token": "</s>", "eot_token": "<|over|>"}),
+    ],
+    ids=["no roles", "an end"],
+)
+def test_a_model_keeps_its_own_ends_that_the_tokenizer_has_too_and_gives_other_roles_to(tmp_path, given, expected):
+    ids = {"bos": 295, "eos": 296, "eot": 296, "padding": 97}
+    own = byte_pairs(trained(TEXT * 3, 41, special_tokens=("<unk>", "<s>", "<|over|>")))
+    numbers = {f"tokenizer.ggml.{name}_token_id": ("u32", number) for name, number in ids.items()}
+    path, _ = model(tmp_path, **{**own, **numbers})
+    assert load(path).special_tokens == {"<unk>": 294, "<s>": 295, "<|over|>": 296}
+    tokenizer = trained(TEXT * 3, SIZE - 259, special_tokens=(*ENDS, "<|over|>"), pattern="llama3").changed(
+        settings=FileSettings(roles=given, names_give_roles=False)
+    )
+    report = save(tokenizer, tmp_path / "new.gguf", "gguf", model=path, pad=True)
+    loaded = load(tmp_path / "new.gguf")
+    assert loaded.roles == expected
+    kept = ", ".join(f'{role.removesuffix("_token")} "{expected[role]}"' for role in expected if role not in given)
+    said = "The model's own roles of special tokens stay, as the files of the tokenizer give none"
+    assert f"{said}: {kept}." in report.notes
+    assert not any("stands for" in note for note in report.notes)
 
 
 @needs_llama

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.model.file_settings import ROLES
 from tokstudio.core.pretokenization.preparation import Preparation
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -92,3 +96,14 @@ def named_roles(specials: Sequence[str], role_texts: Mapping[str, str], unknown:
                 roles[role] = token
                 break
     return roles
+
+
+def ends_of_text(tokenizer: Tokenizer, role_texts: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """The special tokens for the beginning and the end of a text: those given, and those of names; None for none.
+
+    Names decide also where the files give roles and leave out these.
+    """
+    ids, ordinary = tokenizer.special_tokens, tokenizer.preparation.ordinary
+    specials = [token for token in sorted(ids, key=ids.__getitem__) if token not in ordinary]
+    roles = named_roles(specials, role_texts, None)
+    return roles.get("bos_token"), roles.get("eos_token")

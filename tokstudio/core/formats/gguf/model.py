@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
-from tokstudio.core.base.wording import several
+from tokstudio.core.base.wording import several, shown
 from tokstudio.core.formats.common.format import Fit, Format
 from tokstudio.core.formats.common.proof import NOT_PROVED
 from tokstudio.core.formats.common.text_readers import why_not
@@ -25,6 +26,7 @@ _EMBEDDING = ("token_embd.weight", "output.weight")
 _VOCABULARY_SIZE = ".vocab_size"
 _NEW = "-new-tokenizer.gguf"  # in a folder, a copy has another name than the model
 _PIECE = 1 << 16
+_KEPT = frozenset({names.SPLIT_COUNT, names.TOKENS, *chain.from_iterable(names.ROLE_KEYS.values())})
 _ANY_SIZE = 1 << 62
 
 
@@ -47,6 +49,8 @@ class InModel(Format):
         if fitting.problem is not None:
             return fitting
         header = yield from self._read_work()
+        if roles := self._kept_roles(header, tokenizer):
+            fitting = yield from self._of.fit_work(_with_roles(tokenizer, roles))
         if (problem := self._refused(header, tokenizer)) is not None:
             return Fit(problem, (), ())
         return replace(fitting, notes=(*fitting.notes, *self._notes(header, tokenizer)))
@@ -56,7 +60,7 @@ class InModel(Format):
             self._header = yield from header_work(
                 self._model,
                 file_name(self._model),
-                lambda key: key.startswith(names.CHAT_TEMPLATE) or _says_size(key) or key == names.SPLIT_COUNT,
+                lambda key: key.startswith(names.CHAT_TEMPLATE) or _says_size(key) or key in _KEPT,
                 tensors=True,
             )
         return self._header
@@ -86,11 +90,25 @@ class InModel(Format):
             yield f"{several(missing, 'token')} that no text becomes are added, as many as the model has more."
         if self._kept(header, tokenizer):
             yield "The chat template of the model stays, as the tokenizer has none."
+        if roles := self._kept_roles(header, tokenizer):
+            named = ", ".join(f"{role.removesuffix('_token')} {shown(token)}" for role, token in roles.items())
+            yield f"The model's own roles of special tokens stay, as the files of the tokenizer give none: {named}."
 
     def _kept(self, header: Header, tokenizer: Tokenizer) -> list[str]:
         """The keys of the model's own chat templates, where they stay."""
         own = tokenizer.settings.chat_templates
         return [] if own else [key for key in header.values if key.startswith(names.CHAT_TEMPLATE)]
+
+    def _kept_roles(self, header: Header, tokenizer: Tokenizer) -> dict[str, str]:
+        """The model's own special tokens by role, where the tokenizer has them and its files do not give the role."""
+        texts, given, kept = header.texts(names.TOKENS) or [], writer.given_roles(tokenizer), dict[str, str]()
+        for role, keys in names.ROLE_KEYS.items():
+            number = next((number for key in keys if (number := header.number(key)) is not None), -1)
+            text = texts[number].decode("utf-8", "replace") if 0 <= number < len(texts) else ""
+            is_special = text in tokenizer.special_tokens and text not in tokenizer.preparation.ordinary
+            if role not in given and is_special:
+                kept[role] = text
+        return kept
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """That of the model, with the tokenizer once more."""
@@ -104,6 +122,7 @@ class InModel(Format):
 
     def _pieces(self, header: Header, tokenizer: Tokenizer) -> Iterator[bytes]:
         """The file in pieces: the model's own values, those of the tokenizer in place of its former ones, tensors."""
+        tokenizer = _with_roles(tokenizer, self._kept_roles(header, tokenizer))
         values = writer.values_of(tokenizer, max(_rows(header).values(), default=0))
         values |= {key: header.values[key] for key in self._kept(header, tokenizer)}
         own = {key: place for key, place in header.places.items() if not key.startswith(names.TOKENIZER)}
@@ -149,6 +168,11 @@ class InModel(Format):
         if header.order != "<":
             return f"{NOT_PROVED}: llama.cpp reads this order of bytes only on other computers"
         return (yield from proof.proved_work(tokenizer, path, name, sample))
+
+
+def _with_roles(tokenizer: Tokenizer, roles: Mapping[str, str]) -> Tokenizer:
+    settings = tokenizer.settings
+    return tokenizer.changed(settings=replace(settings, roles={**settings.roles, **roles}))
 
 
 def _says_size(key: str) -> bool:

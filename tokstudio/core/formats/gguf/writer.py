@@ -12,7 +12,7 @@ import numpy as np
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, shown
-from tokstudio.core.formats.common.added_tokens import named_roles
+from tokstudio.core.formats.common.added_tokens import ends_of_text, named_roles
 from tokstudio.core.formats.common.format import not_prepared
 from tokstudio.core.formats.common.proof import varied
 from tokstudio.core.formats.common.spelling import taken_whole_work
@@ -96,15 +96,19 @@ def settings_lost(tokenizer: Tokenizer) -> Iterable[str]:
 
 
 def roles_of(tokenizer: Tokenizer) -> dict[str, str]:
-    """The special tokens by role: those given, those around every text, and those of names where no file gives any."""
-    settings, ids = tokenizer.settings, tokenizer.special_tokens
-    roles = {role: token for role, token in settings.roles.items() if token in ids}
-    roles |= _ends_added(tokenizer, roles) or {}
+    """The special tokens by role: those given, and those of names where no file gives any."""
+    settings, ids, roles = tokenizer.settings, tokenizer.special_tokens, given_roles(tokenizer)
     if not settings.names_give_roles:
         return roles
     specials = [token for token in sorted(ids, key=ids.__getitem__) if token not in tokenizer.preparation.ordinary]
     unknown = next((token for token in specials if ids[token] == tokenizer.alphabet.unknown), None)
     return named_roles(specials, roles, unknown)
+
+
+def given_roles(tokenizer: Tokenizer) -> dict[str, str]:
+    """The special tokens by role that the files give: those named, and those around every text."""
+    roles = {role: token for role, token in tokenizer.settings.roles.items() if token in tokenizer.special_tokens}
+    return roles | (_ends_added(tokenizer, roles) or {})
 
 
 def _ends_added(tokenizer: Tokenizer, roles: Mapping[str, str]) -> dict[str, str] | None:
@@ -146,8 +150,8 @@ def ends_of(tokenizer: Tokenizer) -> Ends:
 
     Where a file does not name them, llama.cpp takes the id 11 for both, and ends an answer there.
     """
-    roles, ids = roles_of(tokenizer), tokenizer.special_tokens
-    first, last = roles.get("bos_token"), roles.get("eos_token")
+    ids = tokenizer.special_tokens
+    first, last = ends_of_text(tokenizer, roles_of(tokenizer))
     if first is not None and last is not None:
         return Ends(ids[first], ids[last])
     if (one := last or first) is not None:
@@ -155,18 +159,29 @@ def ends_of(tokenizer: Tokenizer) -> Ends:
         return Ends(
             ids[one], ids[one], f"There is no token for the {which} of a text: {shown(one)} stands for it, too."
         )
-    byte = int(tokenizer.alphabet.id_of[names.NEVER]) if tokenizer.alphabet.base == "bytes" else -1
-    if byte >= 0:
-        token, name = byte, f"that of the byte {names.NEVER}, which no text has,"
-    else:
-        token = int(tokenizer.tokens.ids()[-1])
-        name = f"the last one, id {token:,},"
+    token, name = _stand_in(tokenizer)
     return Ends(
         token,
         token,
-        f"There are no tokens for the beginning and the end of a text, which llama.cpp always has: {name} stands for "
-        "both. Name special tokens such as <|endoftext|> to have a model end its answers.",
+        f"No special token is known to begin or end a text, and llama.cpp always has both: {name}, stands for both. "
+        "Name special tokens such as <|endoftext|> to have a model end its answers.",
     )
+
+
+def _stand_in(tokenizer: Tokenizer) -> tuple[int, str]:
+    """A token for both ends where none is known, rather one that no text becomes; and what it is called in the note."""
+    if (byte := int(tokenizer.alphabet.id_of[names.NEVER])) >= 0:
+        return byte, f"that of the byte {names.NEVER}, which no text has"
+    tokens, ids = tokenizer.tokens, tokenizer.special_tokens
+    unused = np.setdiff1d(np.arange(len(tokens)), tokens.ids())
+    if len(unused):
+        return int(unused[0]), f"the unused id {int(unused[0]):,}"
+    specials = [token for token in ids if token not in tokenizer.preparation.ordinary]
+    if specials:
+        token = max(specials, key=ids.__getitem__)
+        return ids[token], f"the last special token, {shown(token)}"
+    last = int(tokens.ids()[-1])
+    return last, f"the last one, id {last:,}, although a text can become it and a model then ends its answer there"
 
 
 def forced_work(tokenizer: Tokenizer) -> Work[tuple[str, ...]]:
