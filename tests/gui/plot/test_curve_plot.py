@@ -19,7 +19,7 @@ from tokstudio.gui.plot.chart import Chart
 from tokstudio.gui.plot.content import Curve
 from tokstudio.gui.plot.curve_plot import CurvePlot
 from tokstudio.gui.plot.labels import PlotLabels
-from tokstudio.gui.plot.scale import decimate, tick_texts, tick_values, to_axis, value_text
+from tokstudio.gui.plot.scale import decimate, range_between, tick_texts, tick_values, to_axis, value_text
 from tokstudio.gui.style.theme import DARK, LIGHT
 
 MERGES = 744
@@ -468,6 +468,13 @@ def test_logarithmic_ticks_are_tidy_values_inside(low, span, count):
     assert all(low - 1e-6 <= place <= low + span + 1e-6 for place in places)
     assert len(places) <= max(count, 1) + 3
     assert all(float(f"{10**place:.3g}") == pytest.approx(10**place) for place in places if span >= 1)
+
+
+def test_what_a_curve_covers_is_told_between_its_points_too():
+    x, y = np.array([0.0, 10.0, 20.0]), np.array([0.0, 100.0, 50.0])
+    for low, high, expected in ((2, 4, (20, 40)), (8, 12, (80, 100)), (18, 30, (50, 60)), (-5, 1, (0, 10))):
+        assert range_between(x, y, low, high) == expected
+    assert range_between(x, y, 21, 30) is range_between(x, y, -3, -1) is range_between(x[:0], y[:0], 0, 1) is None
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400), st.integers(1, 20), st.booleans())

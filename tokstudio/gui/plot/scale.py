@@ -135,6 +135,6 @@ def range_between(x: FloatArray, y: FloatArray, low: float, high: float) -> tupl
     """The least and the greatest y between two x, estimated from some hundred points; None without a curve there."""
     if not len(x) or high < x[0] or low > x[-1]:
         return None
-    part = y[max(int(np.searchsorted(x, low)) - 1, 0) : int(np.searchsorted(x, high)) + 1]
-    part = np.append(part[:: max(len(part) // 200, 1)], part[-1])
+    inner = y[int(np.searchsorted(x, low)) : int(np.searchsorted(x, high, side="right"))]
+    part = np.append(inner[:: max(len(inner) // 200, 1)], np.interp((low, high), x, y))
     return float(part.min()), float(part.max())
