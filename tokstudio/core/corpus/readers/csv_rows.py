@@ -221,12 +221,14 @@ class _Counting(io.RawIOBase):
 
 def unclosed_quote(stream: Stream, dialect: Dialect) -> int:
     """The line on which the row begins whose quote is never closed; 0 where all are closed."""
+    import regex  # before 3.11.5, Python's own takes such possessive quantifiers for others
+
     delimiter, quote, escape = map(re.escape, (dialect.delimiter, dialect.quote, dialect.escape))
     escaped, doubled = (f"|{escape}.", "") if escape else ("", f"|{quote}{quote}")
     # From within or behind a value to the quote before another one, and from there to the quote behind it. The csv
     # module would not do: it refuses values of more than 128 KiB.
-    opening = re.compile(f"(?:[^{delimiter}{escape}]++|{delimiter}(?!{quote}){escaped})*+{delimiter}{quote}")
-    closing = re.compile(f"(?:[^{quote}{escape}]++{doubled}{escaped})*+{quote}")
+    opening = regex.compile(f"(?:[^{delimiter}{escape}]++|{delimiter}(?!{quote}){escaped})*+{delimiter}{quote}")
+    closing = regex.compile(f"(?:[^{quote}{escape}]++{doubled}{escaped})*+{quote}")
     first, is_open = 0, False
     for number, line in enumerate(_lines(stream), 1):
         at = 0
