@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.core.formats.gguf.files import byte_pairs, gguf
 from tests.core.formats.gguf.llama import crossing, ids_of_llama, inputs_of_llama, needs_llama
-from tests.core.formats.trained import TEXT, everything, same, trained, with_specials, with_unknown
+from tests.core.formats.trained import TEXT, everything, of_characters, same, trained, with_specials, with_unknown
 from tokstudio import ConfigError, FormatError, SuperBPE, Tokenizer, load, save
 from tokstudio.core.base.progress import finish
 from tokstudio.core.base.resources import resource
@@ -213,6 +213,9 @@ def test_the_beginning_and_the_end_of_a_text_always_have_a_token():
     first, last, note = ends(trained(TEXT, 5))
     assert (first, last) == (255, 255)
     assert "that of the byte 255, which no text has, stands for both" in note
+    letters = of_characters("aÿb aÿb")
+    first, last, note = ends(letters)
+    assert first == last != letters.encode("ÿ")[0], "a letter with the number of that byte"
     given_roles = both.changed(settings=FileSettings(roles={"eos_token": "<s>"}, names_give_roles=False))
     assert ends(given_roles)[:2] == (259, 259)
 

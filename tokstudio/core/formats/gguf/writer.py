@@ -170,7 +170,7 @@ def ends_of(tokenizer: Tokenizer) -> Ends:
 
 def _stand_in(tokenizer: Tokenizer) -> tuple[int, str]:
     """A token for both ends where none is known, rather one that no text becomes; and what it is called in the note."""
-    if (byte := int(tokenizer.alphabet.id_of[names.NEVER])) >= 0:
+    if tokenizer.alphabet.base == "bytes" and (byte := int(tokenizer.alphabet.id_of[names.NEVER])) >= 0:
         return byte, f"that of the byte {names.NEVER}, which no text has"
     tokens, ids = tokenizer.tokens, tokenizer.special_tokens
     unused = np.setdiff1d(np.arange(len(tokens)), tokens.ids())
