@@ -25,7 +25,7 @@ from tokstudio.core.base.wording import count_text, first_few, in_units, printab
 from tokstudio.core.corpus.corpus import ONCE, Corpus, counted_sources_work
 from tokstudio.core.corpus.leaving_out import told_totals
 from tokstudio.core.corpus.left_out_list import leaving_out_work, write_list_work
-from tokstudio.core.corpus.open_sources import OF_FILE, content_work, empty_source, read_work, with_skipped
+from tokstudio.core.corpus.open_sources import OF_FILE, SkippedFiles, content_work, empty_source, read_work
 from tokstudio.core.corpus.readers.compression import TruncatedError
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.datasets import NoColumnOfTextError
@@ -128,9 +128,9 @@ def read_corpus_work(texts: TextsToRead, console: Console, keep_empty: bool = Fa
         if os.path.isdir(file) and tokenizer_files(file):
             console.say(f"{file_name(Path(file))}: this folder holds a tokenizer; its files are read all the same.")
         entries += [_PIPE] if file == "-" else (yield from expand_files_work([file], folders, console, texts.fetching))
-    sources, skipped = list[Source](), list[Entry]()
+    sources, skipped = list[Source](), SkippedFiles()
     for entry in (yield from numbered_work(entries)):
-        with plain_reading_errors():
+        with plain_reading_errors(), skipped.if_without_text(entry):
             try:
                 if entry == _PIPE:
                     raw = np.frombuffer((yield from standard_input_work()), np.uint8)
@@ -139,14 +139,11 @@ def read_corpus_work(texts: TextsToRead, console: Console, keep_empty: bool = Fa
                 if not entry.is_found and not entry.shards and tokenizer_files(entry.path):
                     console.say(f"{file_name(entry.path)}: this is a tokenizer; it is read all the same.")
                 sources += yield from read_work(entry, documents, encoding, reading, budget)
-            except (EmptyError, BinaryError) as error:
-                if keep_empty and isinstance(error, EmptyError) and len(entries) > 1:
-                    sources.append(empty_source(_STANDARD_INPUT if entry == _PIPE else file_name(entry.path)))
-                elif entry.is_found:
-                    skipped.append(entry)
-                else:
+            except EmptyError:
+                if not keep_empty or len(entries) == 1:
                     raise
-    sources = [*with_skipped(sources, skipped)]
+                sources.append(empty_source(_STANDARD_INPUT if entry == _PIPE else file_name(entry.path)))
+    sources = [*skipped.noted(sources)]
     for path in texts.counts:
         if str(path) == "-":
             raise CorpusError("--counts: word counts are read from a file; standard input is for text.")

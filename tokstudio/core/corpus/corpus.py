@@ -16,17 +16,17 @@ import numpy as np
 
 from tokstudio.core.base.arguments import told
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, EmptyError
+from tokstudio.core.base.errors import ConfigError, CorpusError, EmptyError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import first_few, printable, several, shown
 from tokstudio.core.corpus.counts_file import is_counts_file, read_counted_sources_work
 from tokstudio.core.corpus.given_counts import LARGEST, counts_of_mapping, read_counts_work
 from tokstudio.core.corpus.leaving_out import LeavingOut, LeftOut, leaving_out, without_work
-from tokstudio.core.corpus.open_sources import empty_source, read_work, with_skipped
+from tokstudio.core.corpus.open_sources import SkippedFiles, empty_source, read_work
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget
-from tokstudio.core.corpus.readers.folders import Entry, Fetching, expand_work
+from tokstudio.core.corpus.readers.folders import Fetching, expand_work
 from tokstudio.core.corpus.source import Source, entries, groups, joined_value
 from tokstudio.core.hub.addresses import is_address
 from tokstudio.core.hub.kept_texts import kept_at
@@ -160,18 +160,16 @@ class Corpus:
         entries = yield from expand_work(files, fetching=fetching)
         if not entries:
             raise CorpusError("No files given: name at least one.")
-        sources, skipped, budget = list[Source](), list[Entry](), Budget()
+        sources, skipped, budget = list[Source](), SkippedFiles(), Budget()
         for entry in entries:
-            try:
-                sources += yield from read_work(entry, documents, encoding, reading, budget)
-            except (EmptyError, BinaryError) as error:
-                if keep_empty and isinstance(error, EmptyError) and len(entries) > 1:
+            with skipped.if_without_text(entry):
+                try:
+                    sources += yield from read_work(entry, documents, encoding, reading, budget)
+                except EmptyError:
+                    if not keep_empty or len(entries) == 1:
+                        raise
                     sources.append(empty_source(file_name(entry.path)))
-                elif entry.is_found:
-                    skipped.append(entry)
-                else:
-                    raise
-        return cls(with_skipped(sources, skipped))
+        return cls(skipped.noted(sources))
 
     @classmethod
     def from_text(cls, text: Text) -> Corpus:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -281,16 +281,11 @@ def read_work(
         entries = [path]
     else:
         entries = yield from expand_work([path], fetching=Fetching(wanted.reading, wanted.encoding))
-    sources: list[Source] = []
-    skipped: list[Entry] = []
+    sources, skipped = list[Source](), SkippedFiles()
     for entry in entries:
-        try:
+        with nullcontext() if isinstance(path, Entry) else skipped.if_without_text(entry):
             sources += yield from _read_given_work(entry, wanted)
-        except (EmptyError, BinaryError):
-            if isinstance(path, Entry) or not entry.is_found:
-                raise
-            skipped.append(entry)
-    return with_skipped(sources, skipped)
+    return skipped.noted(sources)
 
 
 def pass_on_work(
@@ -319,19 +314,35 @@ def pass_on_work(
     return tuple((yield from _read_given_work(entry, wanted)))
 
 
-def with_skipped(sources: Sequence[Source], skipped: Sequence[Entry]) -> tuple[Source, ...]:
-    """The sources that were read, of which the first one's note names the files of folders that had no text.
+class SkippedFiles:
+    """The files of folders that had no text while others were read."""
 
-    Raises:
-        EmptyError: No source is left.
-    """
-    if not skipped:
-        return tuple(sources)
-    names = first_few([entry.name or file_name(entry.path) for entry in skipped], _MOST_NAMED, str)
-    if not sources:
-        raise EmptyError(f"{names}: the {'file has' if len(skipped) == 1 else 'files have'} no text.")
-    note = f"{several(len(skipped), 'file')} without text skipped ({names})"
-    return replace(sources[0], note="; ".join(filter(None, (sources[0].note, note)))), *sources[1:]
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+
+    @contextmanager
+    def if_without_text(self, entry: Entry) -> Generator[None]:
+        """Skips a file without text that was found in a folder; of one that was given, the error stays."""
+        try:
+            yield
+        except (EmptyError, BinaryError):
+            if not entry.is_found:
+                raise
+            self._entries.append(entry)
+
+    def noted(self, sources: Sequence[Source]) -> tuple[Source, ...]:
+        """The sources that were read, of which the first one's note names the skipped files.
+
+        Raises:
+            EmptyError: No source is left.
+        """
+        if not self._entries:
+            return tuple(sources)
+        names = first_few([entry.name or file_name(entry.path) for entry in self._entries], _MOST_NAMED, str)
+        if not sources:
+            raise EmptyError(f"{names}: the {'file has' if len(self._entries) == 1 else 'files have'} no text.")
+        note = f"{several(len(self._entries), 'file')} without text skipped ({names})"
+        return replace(sources[0], note="; ".join(filter(None, (sources[0].note, note)))), *sources[1:]
 
 
 def empty_source(name: str) -> Source:

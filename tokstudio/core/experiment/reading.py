@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
-from tokstudio.core.base.errors import BinaryError, ConfigError, EmptyError
+from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import shown
@@ -16,7 +16,7 @@ from tokstudio.core.corpus.corpus import ONCE, Corpus, counted_sources_work
 from tokstudio.core.corpus.counts_file import documents_counted_with
 from tokstudio.core.corpus.leaving_out import LeavingOut
 from tokstudio.core.corpus.left_out_list import leaving_out_work
-from tokstudio.core.corpus.open_sources import read_again_work, read_work, with_skipped
+from tokstudio.core.corpus.open_sources import SkippedFiles, read_again_work, read_work
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.files import Budget
 from tokstudio.core.corpus.readers.folders import (
@@ -211,15 +211,11 @@ class _Reader:
                 sources += yield from counted_sources_work(file)
             return sources
         reading = None if wanted.reading == Reading() else wanted.reading
-        skipped: list[Entry] = []
+        skipped = SkippedFiles()
         for entry in self._entries.get(number, ()):
-            try:
+            with skipped.if_without_text(entry):
                 sources += yield from read_work(entry, self._documents, wanted.encoding, reading, self._budget)
-            except (EmptyError, BinaryError):
-                if not entry.is_found:
-                    raise
-                skipped.append(entry)
-        return [*with_skipped(sources, skipped)]
+        return [*skipped.noted(sources)]
 
 
 def _key_of_entry(entry: Entry, path: Path) -> tuple[str, str]:

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokstudio.core.base.arrays import grown, read_only
-from tokstudio.core.base.errors import BinaryError, ConfigError, CorpusError, EmptyError
+from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.machine import free_memory, processors
 from tokstudio.core.base.progress import Progress, Work, finish, part_of
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.subprocesses import ChildProcess
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.counts_file import SourceTotals
-from tokstudio.core.corpus.open_sources import read_work, with_skipped
+from tokstudio.core.corpus.open_sources import SkippedFiles, read_work
 from tokstudio.core.corpus.readers.contents import Reading
 from tokstudio.core.corpus.readers.folders import Entry, Fetching, at_hand_work, expand_work
 from tokstudio.core.corpus.source import CountedWith, EntryNumbers, Source, TextNumbers, entries, entry_name
@@ -148,14 +148,14 @@ class Counting:
         if not entries:
             raise CorpusError("No files given: name at least one.")
         sizes, done = list(map(stored_bytes, entries)), 0
-        cut_out, sources, skipped = Counter[str](), list[Source](), list[Entry]()
+        cut_out, sources, skipped = Counter[str](), list[Source](), SkippedFiles()
         with WordCounter(self.settings, sum(sizes), threads) as counter, closing(connection()) as process:
             for entry, size in zip(entries, sizes, strict=True):
                 work = self._count_entry_work(entry, process, counter, cut_out, sources, skipped)
                 yield from part_of(work, "counting", done, size, sum(sizes))
                 done += size
             # Of a corpus that is counted in parts, a part may have no text.
-            told = with_skipped(sources, skipped) if sources else ()
+            told = skipped.noted(sources) if sources else ()
             return CountedPart((yield from counter.made_work(cut_out)), told)
 
     def _count_entry_work(
@@ -165,18 +165,14 @@ class Counting:
         counter: WordCounter,
         cut_out: Counter[str],
         sources: list[Source],
-        skipped: list[Entry],
+        skipped: SkippedFiles,
     ) -> Work[None]:
         entries, fetched = yield from at_hand_work(entry, Fetching(self.reading, self.encoding), process)
         try:
             for one in entries:
-                try:
+                read: Sequence[Source] = ()
+                with skipped.if_without_text(one):
                     read = yield from read_work(one, self.settings.documents, self.encoding, self.reading)
-                except (EmptyError, BinaryError):
-                    if not one.is_found:
-                        raise
-                    skipped.append(one)
-                    continue
                 for source in read:
                     none, no_ends = np.empty(0, np.uint8), np.empty(0, np.int64)
                     sources.append(replace(source, data=none, ends=no_ends, places=None, counts=None, rows=None))

@@ -211,11 +211,7 @@ def encode_dataset_work(
         files = list(before.files)
 
         def describe(shards: Sequence[Shard], is_complete: bool) -> bytes:
-            if any(new != old for new, old in zip(shards, there.shards, strict=False)):
-                raise _ChangedError(
-                    f"{file_name(out)}: a shard that is encoded again differs from what it was, as the files have "
-                    "changed since: choose another folder, or remove the files in it."
-                )
+            _refuse_changed(out, shards, there.shards)
             known = tuple(files) if is_complete else _finished(files, shards)
             return Manifest(described, inputs, tuple(shards), known, tuple(skipped), is_complete).to_bytes()
 
@@ -241,6 +237,14 @@ def encode_dataset_work(
                 raise FormatError(f"{error} {complete}: the same call goes on after them.") from error
             raise
         return EncodedDataset(out, tuple(writer.shards), tuple(files), len(before.shards), speed, remark)
+
+
+def _refuse_changed(out: Path, shards: Sequence[Shard], earlier: Sequence[Shard]) -> None:
+    if any(new != old for new, old in zip(shards, earlier, strict=False)):
+        raise _ChangedError(
+            f"{file_name(out)}: a shard that is encoded again differs from what it was, as the files have changed "
+            "since: choose another folder, or remove the files in it."
+        )
 
 
 @contextmanager
