@@ -12,6 +12,7 @@ _INTERRUPTED = 130  # the exit code
 
 def main() -> int:
     """Runs a command, or a module in a child process that TokStudio has started; returns the exit code."""
+    _leave_current_folder()
     try:
         return _run()
     except KeyboardInterrupt:  # while modules are loaded, before a command handles signals
@@ -30,6 +31,17 @@ def _run() -> int:
     from tokstudio.cli import main
 
     return main()
+
+
+def _leave_current_folder() -> None:
+    """Imports nothing from the current folder, where `python -m` looks first, unless TokStudio itself lies there."""
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    try:
+        here = os.getcwd()
+    except OSError:  # the folder is gone
+        return
+    if sys.path[:1] in ([""], [here]) and here != own:
+        del sys.path[0]
 
 
 def _restore_library_path() -> None:

@@ -158,6 +158,18 @@ def clean(printed: str) -> bool:
     return "\x1b" not in printed and "\x07" not in printed and "\x9b" not in printed and "\nb<b>" not in printed
 
 
+def test_nothing_in_the_current_folder_is_run(tmp_path):
+    """Python's `-m` looks for modules there first."""
+    root = Path(cli.__file__).parents[2]
+    for name in ("json", "regex", "numpy", "signal", "subprocess", "pyarrow"):
+        (tmp_path / f"{name}.py").write_text("open('was_run', 'w').close()")
+    (tmp_path / "text.txt").write_text("the cat sat on the mat")
+    command = [sys.executable, "-m", "tokstudio", "train", "text.txt", "--vocab-size", "257", "--quiet"]
+    ran = subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(root)}, capture_output=True)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert not (tmp_path / "was_run").exists()
+
+
 @posix
 def test_commands_escape_hostile_names(tokenizer, write, tmp_path, run):
     odd, folder = write(NAME, FIFTY), tmp_path / "\x1b[2J\nfolder"
