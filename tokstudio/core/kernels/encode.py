@@ -62,13 +62,19 @@ def find(pairs: int, mask: int, left: int, right: int, limit: int) -> int:
 
 
 @njit(nogil=True, cache=True, inline="always")
+def _bit_of(bits: int, bit_mask: int, pair: int) -> int:
+    """0 of most pairs that no merge joins, 1 of all others."""
+    place = slot_of(pair, bit_mask)
+    return (byte_at(bits, place >> 3) >> (place & 7)) & 1
+
+
+@njit(nogil=True, cache=True, inline="always")
 def find_likely(pairs: int, mask: int, bits: int, bit_mask: int, left: int, right: int, limit: int) -> int:
     """Does the same as `find`; `bits` tells of most pairs that no merge joins them, sooner than the table.
 
     `bits` is an address too, and `bit_mask` the number of bits - 1.
     """
-    place = slot_of((np.int64(left) << 32) | right, bit_mask)
-    if (byte_at(bits, place >> 3) >> (place & 7)) & 1 == 0:
+    if _bit_of(bits, bit_mask, (np.int64(left) << 32) | right) == 0:
         return _NONE
     return find(pairs, mask, left, right, limit)
 
@@ -77,6 +83,18 @@ def find_likely(pairs: int, mask: int, bits: int, bit_mask: int, left: int, righ
 def prefetch_pair(pairs: int, mask: int, left: int, right: int) -> None:
     """Prefetches what `find` reads first; `find_likely` would ask for it only after it has the bit."""
     prefetch_at(pairs + 16 * slot_of((np.int64(left) << 32) | right, mask))
+
+
+@njit(nogil=True, cache=True, inline="always")
+def prefetch_likely(pairs: int, mask: int, bits: int, bit_mask: int, left: int, right: int) -> int:
+    """Prefetches what `find` reads first where a merge may join the pair; returns 0 where none does, else 1.
+
+    It is one path without branches: nothing after it waits for the bit.
+    """
+    pair = (np.int64(left) << 32) | right
+    is_likely = _bit_of(bits, bit_mask, pair)
+    prefetch_at(pairs + 16 * slot_of(pair, mask) * is_likely)
+    return is_likely
 
 
 @njit(nogil=True, cache=True, inline="always")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.encode import MIX
+from tokstudio.core.kernels.encode import MIX, find, prefetch_likely
 from tokstudio.core.kernels.intrinsics import (
     address_of,
     inner,
@@ -55,11 +55,19 @@ from tokstudio.core.kernels.short_words import (
     EDGE,
     MOST_RANKS,
     NEED_ROOM,
+    PLACE,
+    PLACE_BITS,
     SCRATCH,
     SHORT,
     WordMerges,
     encode_short,
+    enter_bytes,
+    join,
+    lowest_order,
     merging_of,
+    set_pair,
+    tokens_around,
+    write_tokens,
 )
 from tokstudio.core.kernels.tables import Int32, Int64
 
@@ -91,17 +99,26 @@ _BEGINS_AT = _SIZES_AT + _ROW
 _SORTED_AT = _BEGINS_AT + 4 * MANY
 _PLACES_AT = _SORTED_AT + 4 * MANY
 _COUNTS_AT = _PLACES_AT + 4 * MANY
+
+# Where lanes are slow: the words that are merged in turns, and where the scratch of each is; the numbers of 8 bytes that
+# are kept of each, and what they are: its number and its bytes (0 for none), the place of its last merge and the one
+# before it, and whether a merge may join the pairs that begin at them.
+_TURNS = 8
+_TURNS_AT, _BYTES_OF_TURN = 4 * SCRATCH, 4 * SCRATCH
+_STATE_AT = _TURNS_AT + _TURNS * _BYTES_OF_TURN
+_WORD, _BYTES, _PLACE, _BEFORE, _LIKELY, _LIKELY_BEFORE, _STATE_SIZE = range(7)
+
 #: The elements of the scratch of `encode_many`, int32.
-MANY_SCRATCH = (_COUNTS_AT >> 2) + _MOST + 2
+MANY_SCRATCH = max((_COUNTS_AT >> 2) + _MOST + 2, (_STATE_AT >> 2) + 2 * _TURNS * _STATE_SIZE)
 
 
 @njit(nogil=True, cache=True, inline="always")
 def encodes_many(of: WordMerges, unit_ids: Int32) -> bool:
-    """Whether `encode_many` is to be used: it is faster, and each byte has an id, as it cannot tell of one without."""
+    """Whether `encode_many` can be used, which is faster: each byte has an id, as it cannot tell of one without."""
     lowest = np.int64(0)
     for token in unit_ids[:256]:
         lowest |= token
-    return has_fast_lanes() and of.byte_pairs != 0 and of.limit <= MOST_RANKS and lowest >= 0
+    return of.byte_pairs != 0 and of.limit <= MOST_RANKS and lowest >= 0
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -235,6 +252,82 @@ def _sort(of: WordMerges, offsets: int, first: int, last: int) -> int:
     return start
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _in_turn(of: WordMerges, turn: int) -> WordMerges:
+    """The merges, with the scratch of one of the words that are merged in turns."""
+    scratch = of.scratch + _TURNS_AT + _BYTES_OF_TURN * turn
+    return WordMerges(
+        of.unit_ids, of.byte_pairs, of.unknown, of.slots, of.mask, of.bits, of.bit_mask, of.limit, scratch
+    )
+
+
+@inner
+def _encode_in_turns(
+    of: WordMerges, words: int, offsets: int, first: int, last: int, ids: int, id_offsets: int
+) -> None:
+    """Does the same as `encode_many`: a merge of each of several words at a time.
+
+    What a merge looks up is prefetched, and looked up when the other words have had their turns.
+    """
+    state, word = of.scratch + _STATE_AT, first
+    for turn in range(_TURNS):
+        set_eight(state, _STATE_SIZE * turn + _BYTES, np.uint64(0))
+    start = int64_at(id_offsets, first) - int64_at(offsets, first)
+    going = True
+    while going:
+        going = False
+        for turn in range(_TURNS):
+            here, at = _in_turn(of, turn), state + 8 * _STATE_SIZE * turn
+            size, best = int64_at(at, _BYTES), np.int64(_NO_RANK) << PLACE_BITS
+            if size > 0:
+                best = lowest_order(here, size)
+            while best >> PLACE_BITS >= of.limit and (size > 0 or word < last):
+                if size > 0:
+                    done = int64_at(at, _WORD)
+                    amount = write_tokens(here, size, ids + 4 * (start + int64_at(offsets, done)))
+                    # Until all words are encoded, each has its place, and its end is how many tokens it has.
+                    set_eight(id_offsets, done + 1, np.uint64(amount))
+                    size = np.int64(0)
+                if word < last:
+                    begin = int64_at(offsets, word)
+                    size = int64_at(offsets, word + 1) - begin
+                    enter_bytes(here, words + begin, size)
+                    best = lowest_order(here, size)
+                    set_eight(at, _WORD, np.uint64(word))
+                    word += 1
+            set_eight(at, _BYTES, np.uint64(size))
+            if size > 0:
+                going = True
+                place = best & PLACE
+                before = join(here, place)
+                left, token, right = tokens_around(here, place, before)
+                likely = prefetch_likely(of.slots, of.mask, of.bits, of.bit_mask, token, right)
+                other = prefetch_likely(of.slots, of.mask, of.bits, of.bit_mask, left, token)
+                set_eight(at, _PLACE, np.uint64(place))
+                set_eight(at, _BEFORE, np.uint64(before))
+                set_eight(at, _LIKELY, np.uint64(likely))
+                set_eight(at, _LIKELY_BEFORE, np.uint64(other))
+        for turn in range(_TURNS):
+            here, at = _in_turn(of, turn), state + 8 * _STATE_SIZE * turn
+            if int64_at(at, _BYTES) > 0:
+                place, before = int64_at(at, _PLACE), int64_at(at, _BEFORE)
+                left, token, right = tokens_around(here, place, before)
+                value = other = np.int64(-1)
+                if int64_at(at, _LIKELY) != 0:
+                    value = find(of.slots, of.mask, token, right, of.limit)
+                if int64_at(at, _LIKELY_BEFORE) != 0:
+                    other = find(of.slots, of.mask, left, token, of.limit)
+                set_pair(here, place, value)
+                set_pair(here, before, other)
+    to = int64_at(id_offsets, first)
+    for word in range(first, last):
+        at, amount = start + int64_at(offsets, word), int64_at(id_offsets, word + 1)
+        for k in range(amount):
+            set_int32(ids, to + k, int32_at(ids, at + k))
+        to += amount
+        set_eight(id_offsets, word + 1, np.uint64(to))
+
+
 @inner
 def encode_many(of: WordMerges, words: int, offsets: int, first: int, last: int, ids: int, id_offsets: int) -> None:
     """Encodes words of bytes that have an id each: in lanes where these are fast, and the words are not too few.
@@ -248,8 +341,11 @@ def encode_many(of: WordMerges, words: int, offsets: int, first: int, last: int,
         ids: The address of the tokens, uint32, written; they have room for one a byte.
         id_offsets: That of the start of the tokens of each word, int64, and of their end: written after the first.
     """
+    if not has_fast_lanes():
+        _encode_in_turns(of, words, offsets, first, last, ids, id_offsets)
+        return
     # The words to merge in lanes.
-    short = _sort(of, offsets, first, last) if has_fast_lanes() and last - first >= _FEWEST else np.int64(0)
+    short = _sort(of, offsets, first, last) if last - first >= _FEWEST else np.int64(0)
     for begin in range(0, short, LANES):
         size = np.int64(0)
         for lane in range(LANES):

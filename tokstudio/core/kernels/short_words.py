@@ -33,10 +33,10 @@ from tokstudio.core.kernels.tables import Int32, Int64
 
 Bytes = NDArray[np.uint8]
 
-# The most base tokens of a short word, the bits of a place in one, and the merges whose ranks fit beside a place.
-SHORT, _PLACE_BITS = 256, 8
-MOST_RANKS = (1 << 32 - _PLACE_BITS) - 1
-_PLACE = SHORT - 1
+#: The most base tokens of a short word, the bits of a place in one, and the merges whose ranks fit beside a place.
+SHORT, PLACE_BITS = 256, 8
+MOST_RANKS = (1 << 32 - PLACE_BITS) - 1
+PLACE = SHORT - 1
 # The ends of a word, and up to seven orders behind it that are looked at with the last ones, are in a row, too.
 _ROW = SHORT + 16
 _BYTES_OF_ROW = 4 * _ROW
@@ -81,15 +81,24 @@ def merging_of(
 def _enter(scratch: int, place: int, token: int, value: int) -> None:
     """Writes a token of a word that is not merged yet; `value` is that of its pair with the next one, as of `find`."""
     set_int32(scratch, place, token)
-    set_int32(scratch + _BYTES_OF_ROW, place, (value >> 32) << _PLACE_BITS | place)
+    set_int32(scratch + _BYTES_OF_ROW, place, (value >> 32) << PLACE_BITS | place)
     set_int32(scratch + 2 * _BYTES_OF_ROW, place, value)
     set_int32(scratch + 3 * _BYTES_OF_ROW, place, place + 1)
     set_int32(scratch + 4 * _BYTES_OF_ROW, place, place - 1)
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _enter_bytes(of: WordMerges, word: int, size: int) -> int:
-    """Writes the base tokens of a word of bytes; returns how many, or `_UNKNOWN`."""
+def _enter_ends(of: WordMerges, n: int) -> None:
+    """Writes what is on both sides of a word of `n` base tokens."""
+    set_int32(of.scratch, 0, EDGE)
+    set_int32(of.scratch, n + 1, EDGE)
+    for place in range(n + 1, n + 8):
+        set_int32(of.scratch + _BYTES_OF_ROW, place, -1)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def enter_bytes(of: WordMerges, word: int, size: int) -> int:
+    """Writes the base tokens of a word of `size` bytes at an address; returns how many, or `_UNKNOWN`."""
     byte, lowest = byte_at(word, 0), np.int64(0)
     for place in range(1, size):
         following = byte_at(word, place)
@@ -99,6 +108,7 @@ def _enter_bytes(of: WordMerges, word: int, size: int) -> int:
         byte = following
     token = int32_at(of.unit_ids, byte)
     _enter(of.scratch, size, token, np.int64(-1))
+    _enter_ends(of, size)
     return _UNKNOWN if (lowest | token) < 0 else size
 
 
@@ -127,6 +137,7 @@ def _enter_characters(of: WordMerges, word: int, size: int) -> int:
         before = token
         at += length
     _enter(of.scratch, n, before, np.int64(-1))
+    _enter_ends(of, n)
     return n
 
 
@@ -151,36 +162,69 @@ def _lowest_of_eight(orders: int, at: int) -> int:
 
 
 @njit(nogil=True, cache=True, inline="always")
+def lowest_order(of: WordMerges, n: int) -> int:
+    """The lowest order of a word of `n` base tokens."""
+    orders = of.scratch + _BYTES_OF_ROW
+    best = _lowest_of_eight(orders, 1)
+    for first in range(9, n, 8):
+        best = _lower(best, _lowest_of_eight(orders, first))
+    return best
+
+
+@njit(nogil=True, cache=True, inline="always")
+def join(of: WordMerges, place: int) -> int:
+    """Joins the token at a place with the next one; returns the place of the one before."""
+    following, previous = of.scratch + 3 * _BYTES_OF_ROW, of.scratch + 4 * _BYTES_OF_ROW
+    gone = int32_at(following, place)
+    after = int32_at(following, gone)
+    set_int32(of.scratch, place, int32_at(of.scratch + 2 * _BYTES_OF_ROW, place))
+    set_int32(following, place, after)
+    set_int32(previous, after, place)
+    set_int32(of.scratch + _BYTES_OF_ROW, gone, -1)
+    return int32_at(previous, place)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def tokens_around(of: WordMerges, place: int, before: int) -> tuple[int, int, int]:
+    """The tokens before, at and after a place."""
+    after = int32_at(of.scratch + 3 * _BYTES_OF_ROW, place)
+    return int32_at(of.scratch, before), int32_at(of.scratch, place), int32_at(of.scratch, after)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def set_pair(of: WordMerges, place: int, value: int) -> None:
+    """Writes the value, as of `find`, of the pair that begins at a place."""
+    set_int32(of.scratch + _BYTES_OF_ROW, place, (value >> 32) << PLACE_BITS | place)
+    set_int32(of.scratch + 2 * _BYTES_OF_ROW, place, value)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def write_tokens(of: WordMerges, n: int, ids: int) -> int:
+    """Writes the tokens of a word of `n` base tokens to an address; returns how many."""
+    place, written = np.int64(1), np.int64(0)
+    while place <= n:
+        set_int32(ids, written, int32_at(of.scratch, place))
+        written += 1
+        place = int32_at(of.scratch + 3 * _BYTES_OF_ROW, place)
+    return written
+
+
+@njit(nogil=True, cache=True, inline="always")
 def _merge(of: WordMerges, n: int) -> None:
     """Merges the tokens that a word of `n` base tokens begins with."""
-    tokens, orders, merged = of.scratch, of.scratch + _BYTES_OF_ROW, of.scratch + 2 * _BYTES_OF_ROW
-    following, previous = of.scratch + 3 * _BYTES_OF_ROW, of.scratch + 4 * _BYTES_OF_ROW
-    set_int32(tokens, 0, EDGE)
-    set_int32(tokens, n + 1, EDGE)
-    for place in range(n + 1, n + 8):
-        set_int32(orders, place, -1)
     while True:
-        best = _lowest_of_eight(orders, 1)
-        for first in range(9, n, 8):
-            best = _lower(best, _lowest_of_eight(orders, first))
-        if best >> _PLACE_BITS >= of.limit:
+        best = lowest_order(of, n)
+        if best >> PLACE_BITS >= of.limit:
             break
-        place = best & _PLACE
-        gone, before = int32_at(following, place), int32_at(previous, place)
-        after, token = int32_at(following, gone), int32_at(merged, place)
-        set_int32(tokens, place, token)
-        set_int32(following, place, after)
-        set_int32(previous, after, place)
-        set_int32(orders, gone, -1)
-        left, right = int32_at(tokens, before), int32_at(tokens, after)
+        place = best & PLACE
+        before = join(of, place)
+        left, token, right = tokens_around(of, place, before)
         prefetch_pair(of.slots, of.mask, token, right)
         prefetch_pair(of.slots, of.mask, left, token)
         value = find_likely(of.slots, of.mask, of.bits, of.bit_mask, token, right, of.limit)
         other = find_likely(of.slots, of.mask, of.bits, of.bit_mask, left, token, of.limit)
-        set_int32(orders, place, (value >> 32) << _PLACE_BITS | place)
-        set_int32(merged, place, value)
-        set_int32(orders, before, (other >> 32) << _PLACE_BITS | before)
-        set_int32(merged, before, other)
+        set_pair(of, place, value)
+        set_pair(of, before, other)
 
 
 @inner
@@ -192,16 +236,11 @@ def encode_short(word: int, of: WordMerges, size: int, ids: int) -> int:
     """
     if of.limit > MOST_RANKS or (of.byte_pairs != 0 and size > SHORT):
         return _TOO_LONG
-    n = _enter_bytes(of, word, size) if of.byte_pairs != 0 else _enter_characters(of, word, size)
+    n = enter_bytes(of, word, size) if of.byte_pairs != 0 else _enter_characters(of, word, size)
     if n < 0:
         return n
     _merge(of, n)
-    place, written = np.int64(1), np.int64(0)
-    while place <= n:
-        set_int32(ids, written, int32_at(of.scratch, place))
-        written += 1
-        place = int32_at(of.scratch + 3 * _BYTES_OF_ROW, place)
-    return written
+    return write_tokens(of, n, ids)
 
 
 @njit(nogil=True, cache=True)

@@ -135,7 +135,7 @@ def _hashed(merges: NDArray[np.int32], results: NDArray[np.int32]) -> tuple[NDAr
     from tokstudio.core.kernels.encode import fill_pairs
 
     pairs = in_large_pages(2 << max(4, (2 * len(merges)).bit_length()), -1)
-    bits = np.zeros(power_of_two(max(1, 4 * len(merges))), np.uint8)
+    bits = np.zeros(power_of_two(max(1, len(merges))), np.uint8)
     fill_pairs(read_only(merges), read_only(results), pairs, bits)
     return pairs, bits
 
