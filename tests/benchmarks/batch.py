@@ -51,7 +51,12 @@ def batch(chosen: argparse.Namespace) -> None:
     given = f"{len(lines):,} lines, {chosen.megabytes} MB, GPT-2"
     tokenizer.encode_batch(lines[:10])  # loads the loops
     ours, made = processor(lambda: tokenizer.encode_batch(lines, threads=1))
+    alone = load(tokenizer_file(chosen, "gpt2"))
+    alone.encode(lines[0])
+    looped, ids = processor(lambda: [alone.encode(line) for line in lines])
+    equal = all(row.tolist() == other for row, other in zip(made, ids, strict=True))
     rows = [["TokStudio, encode_batch", f"{ours:.2f} s", "", ""]]
+    rows.append(["TokStudio, a loop", f"{looped:.2f} s", f"{looped / ours:.1f}x", "yes" if equal else "NO"])
     rivals: dict[str, tuple[str, Callable[[], Any]]] = {}
     if is_installed("tiktoken"):
         encoding = encoding_of(tokenizer, "gpt2")
@@ -63,6 +68,8 @@ def batch(chosen: argparse.Namespace) -> None:
         took, theirs = processor(work)
         same = len(theirs) == len(made) and all(row.tolist() == other for row, other in zip(made, theirs, strict=True))
         rows.append([name, f"{took:.2f} s", f"{took / ours:.1f}x", "yes" if same else "NO"])
+        if library == "tiktoken":
+            record("encode lines one by one", given, looped, "s", library, took, "0.5x")
         if library:
             record("encode a batch of lines", given, ours, "s", library, took, "4x" if library == "tiktoken" else "")
     table([given, "processor", "to ours", "same ids"], rows)

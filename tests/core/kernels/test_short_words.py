@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 
 from tests.core.reference import encode_slowly, named_pattern, pieces
 from tokstudio import ConfigError, Tokenizer
-from tokstudio.core.base.arrays import in_large_pages
+from tokstudio.core.base.arrays import in_large_pages, read_only
 from tokstudio.core.base.progress import finish
 from tokstudio.core.kernels import known_words, short_words
-from tokstudio.core.kernels.many_words import encode_words
-from tokstudio.core.kernels.short_words import DONE, MOST_RANKS, NEED_ROOM, SHORT, TOO_LONG, UNKNOWN
+from tokstudio.core.kernels.intrinsics import address_of
+from tokstudio.core.kernels.many_words import MANY_SCRATCH, encode_in_turns, encode_words
+from tokstudio.core.kernels.short_words import DONE, MOST_RANKS, NEED_ROOM, SHORT, TOO_LONG, UNKNOWN, merging_of
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.tokenizer.encoder import Encoder
 from tokstudio.core.tokenizer.known_words import KnownWords
@@ -168,6 +170,31 @@ def test_pairs_of_the_same_slots_are_told_apart_in_many_words():
         assert many == encoded(Alphabet("bytes", UTF8, UTF8), *given_merges)
 
 
+@njit
+def all_in_turns(words, offsets, unit_ids, unknown, byte_pairs, pairs, bits, limit, ids, id_offsets):
+    scratch = np.empty(MANY_SCRATCH, np.int32)
+    of = merging_of(unit_ids, unknown, byte_pairs, pairs, bits, limit, scratch)
+    where = address_of(words), address_of(offsets), 0, offsets.size - 1, address_of(ids), address_of(id_offsets)
+    encode_in_turns(of, *where)
+    scratch[0] = 0
+
+
+@pytest.mark.parametrize(("limit", "count"), [(0, 20), (7, 1), (200, 8), (200, 128)])
+def test_words_merged_in_turns_become_the_tokens_of_each_by_itself(limit, count):
+    """Many words are merged so on processors without fast lanes; this machine may have them."""
+    pairs, results = some_merges(3, list(b"abc"))
+    table, alphabet = MergeTable(np.array(pairs, np.int32), np.array(results, np.int32)), Alphabet.of_bytes(range(256))
+    words = [*many_words("abc", count - 1), "abcab" * 51 + "c"]  # the last has as many bytes as one can have
+    offsets = np.concatenate([[0], np.cumsum(list(map(len, words)))])
+    ids, id_offsets = np.zeros(offsets[-1] + 5, np.uint32), np.zeros(len(words) + 1, np.int64)
+    id_offsets[0] = 5
+    text = np.frombuffer("".join(words).encode() + bytes(8), np.uint8).copy()
+    merging = *table.units_for(alphabet), table.pairs, table.bits, limit
+    all_in_turns(text, offsets, merging[0], -1, *merging[1:], ids, id_offsets)
+    found = [ids[id_offsets[k] : id_offsets[k + 1]].tolist() for k in range(len(words))]
+    assert found == [encode_slowly(word.encode(), pairs[:limit], results[:limit]) for word in words]
+
+
 def test_new_words_that_occur_again_and_again_have_their_tokens_at_each_place():
     """Few are new, so that they wait until the end for each other; then many at once, and some of them again."""
     pairs, results = some_merges(3, list(b"abc "))
@@ -180,7 +207,8 @@ def test_new_words_that_occur_again_and_again_have_their_tokens_at_each_place():
     expected = [token for word in words for token in once[word]]
     for _ in range(2):
         out = np.zeros(len(raw), np.uint32)
-        assert table.write_words(raw, 0, ends, encoder._merging(200), True, out, 0) == (len(words), len(expected))
+        written = table.write_words(raw, 0, read_only(ends), encoder._merging(200), True, out, 0)
+        assert written == (len(words), len(expected))
         assert out[: len(expected)].tolist() == expected
 
 

@@ -19,8 +19,8 @@ from tokstudio.core.kernels import longest_match
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.patterns import NAMES, splitter
 from tokstudio.core.pretokenization.preparation import Preparation
-from tokstudio.core.pretokenization.word_table import WordTable
-from tokstudio.core.tokenizer import encoder, little_text
+from tokstudio.core.tokenizer import encoder, known_words, little_text
+from tokstudio.core.tokenizer.known_words import KnownWords
 from tokstudio.core.tokenizer.little_text import LittleTexts
 from tokstudio.core.tokenizer.merge_table import MergeTable
 
@@ -56,7 +56,7 @@ def test_a_short_text_has_the_ids_that_it_has_among_arrays(pattern, text):
 @given(some=st.lists(texts, min_size=1, max_size=6))
 def test_known_words_are_forgotten_when_there_are_too_many(some):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoder, "MOST_KNOWN_OF_SHORT", 3)
+        patch.setattr(known_words, "MOST_KNOWN", 3)
         tokenizer = TRAINED["gpt2"].at(30)
         for text in some:
             assert tokenizer.encode(text) == by_arrays(tokenizer, text)
@@ -88,9 +88,9 @@ def many_whole():
     """A tokenizer with 300 whole words; and the calls of the table of words, as they come."""
     spelled = {1_000 + n: b" cat%d" % n if n % 2 else b"%d" % n for n in range(300)}
     tokenizer = TRAINED["gpt2"].changed(extra_tokens=spelled, whole_words=list(spelled))
-    calls, look_up = [], WordTable.look_up
+    calls, look_up = [], KnownWords.look_up
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(WordTable, "look_up", lambda *given: calls.append(1) or look_up(*given))
+        patch.setattr(KnownWords, "look_up", lambda *given: calls.append(1) or look_up(*given))
         yield tokenizer, calls
 
 
@@ -98,7 +98,7 @@ def many_whole():
 def test_whole_words_cost_a_text_little(many_whole, monkeypatch, at_once):
     monkeypatch.setattr("tokstudio.core.tokenizer.encoder.MOST_WORDS", at_once)
     monkeypatch.setattr("tokstudio.core.tokenizer.known_words.MOST_WORDS", at_once)
-    monkeypatch.setattr(encoder, "MOST_KNOWN_OF_SHORT", 3)
+    monkeypatch.setattr(known_words, "MOST_KNOWN", 3)
     tokenizer, calls = many_whole
     merged = {word: encode_slowly(word, tokenizer.merges.tolist()) for word in (b"the", b" cat", b" sat", b" 2")}
     for n in range(0, 300, 50):

@@ -42,7 +42,6 @@ def test_threads_change_no_id(pattern, specials):
 @pytest.mark.parametrize("pattern", ["none", "o200k", r"\w+|\W"])
 def test_one_tokenizer_encodes_in_several_threads_at_once(pattern, monkeypatch):
     """Its caches are filled, and the trie for text that is not split is made, while others encode."""
-    monkeypatch.setattr(encoder, "MOST_KNOWN_OF_SHORT", 20)
     monkeypatch.setattr(known_words, "MOST_KNOWN", 50)
     trained_one = trained(pattern)
     texts = [TEXT[at : at + size] for size in (1, 30, 200, 900) for at in range(0, 1_200, 299)]

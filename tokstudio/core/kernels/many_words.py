@@ -1,9 +1,12 @@
-"""Encoding many words: sixteen short ones are merged at once, one in each lane, in the time of some seven one by one.
+"""Encoding many words: the merges of several short ones are looked up at once, where one would wait for the memory.
 
-Numbers of the words are in rows of `LANES`: number k of a row is that of lane k. As in `short_words`, the token, the
-order and the result of the merge that begin at each place are kept, place 0 in row 1. The rows of tokens before and
-after all places have a token that no pair has, so that the ends need no branches. One number a word has a bit for each
-place where a token begins: the next and the one before are found in it.
+Where the processor has fast lanes, sixteen words are merged at once, one in each lane, in the time of some seven one by
+one. Elsewhere eight have a merge each in turn, and what it looks up is prefetched until the next turn.
+
+For lanes, numbers of the words are in rows of `LANES`: number k of a row is that of lane k. As in `short_words`, the
+token, the order and the result of the merge that begin at each place are kept, place 0 in row 1. The rows of tokens
+before and after all places have a token that no pair has, so that the ends need no branches. One number a word has a
+bit for each place where a token begins: the next and the one before are found in it.
 """
 
 # SPDX-License-Identifier: MIT
@@ -100,16 +103,16 @@ _SORTED_AT = _BEGINS_AT + 4 * MANY
 _PLACES_AT = _SORTED_AT + 4 * MANY
 _COUNTS_AT = _PLACES_AT + 4 * MANY
 
-# Where lanes are slow: the words that are merged in turns, and where the scratch of each is; the numbers of 8 bytes that
-# are kept of each, and what they are: its number and its bytes (0 for none), the place of its last merge and the one
-# before it, and whether a merge may join the pairs that begin at them.
+# For turns: the scratch of each of so many words, as in `short_words`, and the numbers that are kept of it, int64:
+# which word it is, its bytes (0 for none), the place of its last merge and the one before it, and whether a merge may
+# join the pairs that begin there.
 _TURNS = 8
 _TURNS_AT, _BYTES_OF_TURN = 4 * SCRATCH, 4 * SCRATCH
-_STATE_AT = _TURNS_AT + _TURNS * _BYTES_OF_TURN
 _WORD, _BYTES, _PLACE, _BEFORE, _LIKELY, _LIKELY_BEFORE, _STATE_SIZE = range(7)
+_STATES_AT, _BYTES_OF_STATE = _TURNS_AT + _TURNS * _BYTES_OF_TURN, 8 * _STATE_SIZE
 
 #: The elements of the scratch of `encode_many`, int32.
-MANY_SCRATCH = max((_COUNTS_AT >> 2) + _MOST + 2, (_STATE_AT >> 2) + 2 * _TURNS * _STATE_SIZE)
+MANY_SCRATCH = max((_COUNTS_AT >> 2) + _MOST + 2, _STATES_AT + _TURNS * _BYTES_OF_STATE >> 2)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -261,31 +264,53 @@ def _in_turn(of: WordMerges, turn: int) -> WordMerges:
     )
 
 
-@inner
-def _encode_in_turns(
-    of: WordMerges, words: int, offsets: int, first: int, last: int, ids: int, id_offsets: int
-) -> None:
-    """Does the same as `encode_many`: a merge of each of several words at a time.
+@njit(nogil=True, cache=True, inline="always")
+def _join_in_turn(of: WordMerges, state: int, place: int) -> None:
+    """Joins two tokens of a word, prefetches what the pairs of the new one are looked up in, and keeps its place."""
+    before = join(of, place)
+    left, token, right = tokens_around(of, place, before)
+    set_eight(state, _PLACE, np.uint64(place))
+    set_eight(state, _BEFORE, np.uint64(before))
+    is_likely = prefetch_likely(of.slots, of.mask, of.bits, of.bit_mask, token, right)
+    set_eight(state, _LIKELY, np.uint64(is_likely))
+    is_likely = prefetch_likely(of.slots, of.mask, of.bits, of.bit_mask, left, token)
+    set_eight(state, _LIKELY_BEFORE, np.uint64(is_likely))
 
-    What a merge looks up is prefetched, and looked up when the other words have had their turns.
-    """
-    state, word = of.scratch + _STATE_AT, first
+
+@njit(nogil=True, cache=True, inline="always")
+def _look_up_in_turn(of: WordMerges, state: int) -> None:
+    """Looks up the pairs of the token that was made last."""
+    place, before = int64_at(state, _PLACE), int64_at(state, _BEFORE)
+    left, token, right = tokens_around(of, place, before)
+    value = other = np.int64(-1)
+    if int64_at(state, _LIKELY) != 0:
+        value = find(of.slots, of.mask, token, right, of.limit)
+    if int64_at(state, _LIKELY_BEFORE) != 0:
+        other = find(of.slots, of.mask, left, token, of.limit)
+    set_pair(of, place, value)
+    set_pair(of, before, other)
+
+
+@inner
+def encode_in_turns(of: WordMerges, words: int, offsets: int, first: int, last: int, ids: int, id_offsets: int) -> None:
+    """Does the same as `encode_many`: several words have a merge each in turn."""
+    states, word = of.scratch + _STATES_AT, first
     for turn in range(_TURNS):
-        set_eight(state, _STATE_SIZE * turn + _BYTES, np.uint64(0))
+        set_eight(states + _BYTES_OF_STATE * turn, _BYTES, np.uint64(0))
+    # Until all are encoded, the tokens of each are where they are if all have one a byte, and its end is their number.
     start = int64_at(id_offsets, first) - int64_at(offsets, first)
-    going = True
-    while going:
-        going = False
+    is_any_left = True
+    while is_any_left:
+        is_any_left = False
         for turn in range(_TURNS):
-            here, at = _in_turn(of, turn), state + 8 * _STATE_SIZE * turn
-            size, best = int64_at(at, _BYTES), np.int64(_NO_RANK) << PLACE_BITS
+            here, state = _in_turn(of, turn), states + _BYTES_OF_STATE * turn
+            size, best = int64_at(state, _BYTES), np.int64(_NO_RANK) << PLACE_BITS
             if size > 0:
                 best = lowest_order(here, size)
             while best >> PLACE_BITS >= of.limit and (size > 0 or word < last):
                 if size > 0:
-                    done = int64_at(at, _WORD)
+                    done = int64_at(state, _WORD)
                     amount = write_tokens(here, size, ids + 4 * (start + int64_at(offsets, done)))
-                    # Until all words are encoded, each has its place, and its end is how many tokens it has.
                     set_eight(id_offsets, done + 1, np.uint64(amount))
                     size = np.int64(0)
                 if word < last:
@@ -293,32 +318,16 @@ def _encode_in_turns(
                     size = int64_at(offsets, word + 1) - begin
                     enter_bytes(here, words + begin, size)
                     best = lowest_order(here, size)
-                    set_eight(at, _WORD, np.uint64(word))
+                    set_eight(state, _WORD, np.uint64(word))
                     word += 1
-            set_eight(at, _BYTES, np.uint64(size))
+            set_eight(state, _BYTES, np.uint64(size))
             if size > 0:
-                going = True
-                place = best & PLACE
-                before = join(here, place)
-                left, token, right = tokens_around(here, place, before)
-                likely = prefetch_likely(of.slots, of.mask, of.bits, of.bit_mask, token, right)
-                other = prefetch_likely(of.slots, of.mask, of.bits, of.bit_mask, left, token)
-                set_eight(at, _PLACE, np.uint64(place))
-                set_eight(at, _BEFORE, np.uint64(before))
-                set_eight(at, _LIKELY, np.uint64(likely))
-                set_eight(at, _LIKELY_BEFORE, np.uint64(other))
+                is_any_left = True
+                _join_in_turn(here, state, best & PLACE)
         for turn in range(_TURNS):
-            here, at = _in_turn(of, turn), state + 8 * _STATE_SIZE * turn
-            if int64_at(at, _BYTES) > 0:
-                place, before = int64_at(at, _PLACE), int64_at(at, _BEFORE)
-                left, token, right = tokens_around(here, place, before)
-                value = other = np.int64(-1)
-                if int64_at(at, _LIKELY) != 0:
-                    value = find(of.slots, of.mask, token, right, of.limit)
-                if int64_at(at, _LIKELY_BEFORE) != 0:
-                    other = find(of.slots, of.mask, left, token, of.limit)
-                set_pair(here, place, value)
-                set_pair(here, before, other)
+            state = states + _BYTES_OF_STATE * turn
+            if int64_at(state, _BYTES) > 0:
+                _look_up_in_turn(_in_turn(of, turn), state)
     to = int64_at(id_offsets, first)
     for word in range(first, last):
         at, amount = start + int64_at(offsets, word), int64_at(id_offsets, word + 1)
@@ -330,7 +339,7 @@ def _encode_in_turns(
 
 @inner
 def encode_many(of: WordMerges, words: int, offsets: int, first: int, last: int, ids: int, id_offsets: int) -> None:
-    """Encodes words of bytes that have an id each: in lanes where these are fast, and the words are not too few.
+    """Encodes words of bytes that have an id each: in lanes where these are fast, else in turns.
 
     Args:
         of: The merges, with a scratch of `MANY_SCRATCH` elements; at most `MOST_RANKS` are applied.
@@ -342,7 +351,7 @@ def encode_many(of: WordMerges, words: int, offsets: int, first: int, last: int,
         id_offsets: That of the start of the tokens of each word, int64, and of their end: written after the first.
     """
     if not has_fast_lanes():
-        _encode_in_turns(of, words, offsets, first, last, ids, id_offsets)
+        encode_in_turns(of, words, offsets, first, last, ids, id_offsets)
         return
     # The words to merge in lanes.
     short = _sort(of, offsets, first, last) if last - first >= _FEWEST else np.int64(0)

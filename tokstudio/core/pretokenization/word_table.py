@@ -90,13 +90,17 @@ class HashedWords:
         """Enters all slots into a larger, empty array of slots."""
         raise NotImplementedError
 
+    def _enlarge(self, slots: int) -> None:
+        """Makes the hash table larger."""
+        larger = _free_slots(slots, self._slots.shape[1])
+        self._spread(larger)
+        self._slots = larger
+
     def _grow(self, length: int) -> None:
         """Grows the arrays that are full; a word of `length` must fit."""
         words, slots = self._fullest
         if slots * (self._used + 1) > words * len(self._slots):
-            larger = _free_slots(2 * len(self._slots), self._slots.shape[1])
-            self._spread(larger)
-            self._slots = larger
+            self._enlarge(2 * len(self._slots))
         if self._used + 2 > len(self._offsets):
             self._offsets = grown(self._offsets, 2 * len(self._offsets))
         needed = int(self._offsets[self._used]) + length + PADDING

@@ -3,9 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import partial
-from itertools import accumulate, chain
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError, TokStudioError
 from tokstudio.core.base.machine import in_threads
-from tokstudio.core.base.progress import Progress, Work, finish, part_of
+from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.word_runs import BREAK, Joining
@@ -21,7 +20,7 @@ from tokstudio.core.pretokenization.patterns import NONE, cut, splitter, word_en
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING
 from tokstudio.core.text.unicode_classes import classes
-from tokstudio.core.tokenizer.known_words import SPARE, KnownWords
+from tokstudio.core.tokenizer.known_words import LONGEST, SPARE, KnownWords
 from tokstudio.core.tokenizer.merge_table import MergeTable, Trie
 
 if TYPE_CHECKING:
@@ -35,6 +34,8 @@ PIECE = 1 << 18  # bytes looked up at once
 MATCHED = 1 << 18  # base tokens of text that is not split, for a thread
 _SEAM = 4  # tokens on each side of a place where such text was cut, at first
 _ENOUGH = 1 << 15  # bytes of long words encoded between two reports
+# What each short text needs, made once: an array for each of its lengths, and the bytes behind it.
+_STOPS, _PADDING = [read_only(np.array([size])) for size in range(LONGEST + 1)], bytes(PADDING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +94,45 @@ class Encoder:
         """Whether tokens of adjacent words are joined."""
         return self._joining is not None
 
+    def short_ids(self, raw: bytes) -> list[int] | None:
+        """The ids of a text of at most `LONGEST` bytes without special tokens, without the steps that long ones need.
+
+        None where these steps are needed: for an expression of one's own, words that are joined, and what `encode_work`
+        raises an error for.
+        """
+        if self._scan is None:
+            return None
+        words, data = self._known_words(len(raw)), np.frombuffer(raw + _PADDING, np.uint8)
+        n, _, _ = self._scan(self._splitter.kind, data, 0, 0, _STOPS[len(raw)], classes(), words.few_ends)
+        ends, out = words.few_ends_read_only[:n], words.few_ids
+        known, written = words.write_words(data, 0, ends, self._own_merging, self._merges_words, out, 0)
+        ids = out[:written].tolist()
+        self._idle.append(words)
+        return ids if known == n else None
+
+    @cached_property
+    def _scan(self) -> Callable[..., tuple[int, int, int]] | None:
+        """The loop that splits short texts, as an import with each of them would take a tenth of the time."""
+        if self._splitter.kind <= NONE or self._joining is not None:
+            return None
+        from tokstudio.core.kernels.documents import scan_documents
+
+        return scan_documents
+
+    @cached_property
+    def _own_merging(self) -> tuple[Any, ...]:
+        return self._merging(self.limit)
+
+    def _known_words(self, size: int) -> KnownWords:
+        """A cache for a text of so many bytes: one thread at a time uses it, and adds it to `_idle` afterwards."""
+        try:
+            words = self._idle.pop()
+        except IndexError:
+            words = KnownWords(self._whole_words)
+        words = words.emptied() if words.full else words
+        words.expect(size)
+        return words
+
     def encode_work(
         self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32], threads: int | None = None
     ) -> Work[list[NDArray[np.uint32]]]:
@@ -129,14 +169,10 @@ class Encoder:
         """
         ids: list[NDArray[np.uint32]] = []
         start, total = int(pieces.starts[0]), int(pieces.stops[-1])
-        # A cache of known words is used by one thread at a time.
-        try:
-            words = self._idle.pop()
-        except IndexError:
-            words = KnownWords(self._whole_words, total - start)
+        words = self._known_words(total - start)
         if self._joining is not None:
             special_ids = np.where(special_ids < 0, np.int32(BREAK), special_ids)
-        merging, adds = self._merging(self.limit), self._merges_words and self._joining is None
+        merging, adds = self._own_merging, self._merges_words and self._joining is None
         for first, last in pieces.groups(GROUP):
             # In the form that `emit` expects; 0 for none.
             behind = ~special_ids[pieces.specials[first:last]]
@@ -151,13 +187,12 @@ class Encoder:
                 continue
             # Each token has a byte of the text at least.
             out = np.empty(int(stops[-1]) - at + last - first + SPARE, np.uint32)
-            done = written = 0
+            text, done, written = read_only(text), 0, 0
             for ends, document in word_ends(self._splitter, text, at, stops):
-                if words.full:
-                    words = words.emptied()
+                words = words.emptied() if words.full else words
                 if one_pass := not behind[done:document].any():
                     # From a word on that is too long for it, the rest is looked up.
-                    known, written = words.write_words(text, at, ends, merging, adds, out, written)
+                    known, written = words.write_words(text, at, read_only(ends), merging, adds, out, written)
                     at, ends = int(ends[known - 1]) if known else at, ends[known:]
                 if len(ends) or not one_pass:
                     values = words.look_up(text, at, ends)
@@ -428,60 +463,3 @@ def _with_specials(
     if not len(marked):
         return values
     return np.insert(values, np.searchsorted(ends, stops[marked], side="right"), behind[marked])
-
-
-# --- Encoding of short texts: a look-up of each pre-token, without the arrays and steps that long texts need ----------
-
-
-LONGEST = 256  # bytes of a short text
-MOST_KNOWN_OF_SHORT = 1 << 14  # pre-tokens cached with their tokens
-
-
-class ShortTexts:
-    """Encodes texts that a named pattern splits. Safe in several threads.
-
-    Args:
-        encoder: It encodes words that are not among `whole_words`, and joins no words.
-        whole_words: The ids of words that are left whole.
-    """
-
-    def __init__(self, encoder: Encoder, whole_words: Mapping[bytes, int]) -> None:
-        from tokstudio.core.kernels.documents import scan_documents
-
-        self._sizes = read_only(np.arange(LONGEST + 1))
-        self._scan = scan_documents  # an import with each text would take a tenth of the time
-        self._encoder = encoder
-        self._kind = splitter(encoder.pattern).kind
-        self._whole_words = {word: [token] for word, token in whole_words.items()}
-        self._known = self._whole_words.copy()
-
-    @staticmethod
-    def can_use(encoder: Encoder) -> bool:
-        """Whether it encodes as the encoder does."""
-        return splitter(encoder.pattern).kind > NONE and not encoder.joins_words
-
-    def encode(self, raw: bytes) -> list[int]:
-        """The ids of a text of at most `LONGEST` bytes, without special tokens; raises the same as the encoder."""
-        ends, size = np.empty(LONGEST, np.int64), self._sizes[len(raw) : len(raw) + 1]
-        n, _, _ = self._scan(self._kind, np.frombuffer(raw, np.uint8), 0, 0, size, classes(), ends)
-        stops = ends[:n].tolist()
-        words = [raw[start:stop] for start, stop in zip([0, *stops], stops, strict=False)]
-        try:
-            return list(chain.from_iterable(map(self._known.__getitem__, words)))
-        except KeyError:
-            known_words = self._learn(words)
-            return list(chain.from_iterable(map(known_words.__getitem__, words)))
-
-    def _learn(self, words: list[bytes]) -> dict[bytes, list[int]]:
-        """The tokens of at least these words."""
-        known_words = self._known
-        if len(known_words) >= MOST_KNOWN_OF_SHORT + len(self._whole_words):
-            known_words = self._whole_words.copy()
-        new = [word for word in dict.fromkeys(words) if word not in known_words]
-        data = np.frombuffer(b"".join(new) + bytes(PADDING), np.uint8)
-        ends = np.array(list(accumulate(map(len, new))), np.int64)
-        ids = finish(self._encoder.encode_words_work(data, 0, ends))
-        for word, number in zip(new, ids.numbers.tolist(), strict=True):
-            known_words[word] = ids.ids[ids.offsets[number] : ids.offsets[number + 1]].tolist()
-        self._known = known_words
-        return known_words

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,28 +18,46 @@ if TYPE_CHECKING:
 # that the table does not grow once more before it is replaced.
 MOST_KNOWN = (1 << 19) - (1 << 16)
 _MOST_BYTES = 1 << 26
+LONGEST = 256  # bytes of a short text
 SPARE = 3  # the same as `kernels.known_words.FEW`, without loading the compiler
 _SLOT_SIZE = 4  # likewise
-_FIRST, _MOST_AT_FIRST = 1 << 9, 1 << 17  # words that fit at first
+_FIRST, _MOST_EXPECTED = 1 << 9, 1 << 17  # words that fit at first, and in a text of any size
 _BYTES_A_WORD = 1 << 7  # of text for each distinct word, at most: English has one in 160 at 4 MB, many languages in 70
 
 
 class KnownWords(HashedWords):
-    """Words, and the tokens of the first `encoded` of them; `whole_words` are known from the beginning.
-
-    A text of so many bytes is expected: the table hardly grows if it has as many words as texts of some megabytes do.
-    """
+    """Words, and the tokens of the first `encoded` of them; `whole_words` are known from the beginning."""
 
     _fullest = 3, 5
 
-    def __init__(self, whole_words: Mapping[bytes, int], expected: int = 0) -> None:
-        words = min(max(_FIRST, expected // _BYTES_A_WORD), _MOST_AT_FIRST)
-        super().__init__(words, _SLOT_SIZE)
-        self._packed, self._packed_words = np.zeros(words, np.uint64), 0
+    def __init__(self, whole_words: Mapping[bytes, int]) -> None:
+        from tokstudio.core.kernels.known_words import write_words
+        from tokstudio.core.kernels.short_words import NEED_ROOM
+
+        super().__init__(_FIRST, _SLOT_SIZE)
+        self._packed, self._packed_words = np.zeros(_FIRST, np.uint64), 0
         self._values = np.empty(0, np.int64)  # as long as a look-up needs
-        self._ids, self._id_offsets = np.empty(8 * words, np.uint32), np.zeros(words + 1, np.int64)
+        self._ids, self._id_offsets = np.zeros(8 * _FIRST, np.uint32), np.zeros(_FIRST + 1, np.int64)
         self._whole_words = whole_words
+        # An import with each text would take long.
+        self._write_words: Callable[..., tuple[int, int, int, int]] = write_words
+        self._need_room = NEED_ROOM
+        # For the ends and the tokens of a short text.
+        self.few_ends, self.few_ids = np.empty(LONGEST, np.int64), np.empty(LONGEST + SPARE, np.uint32)
+        self.few_ends_read_only = read_only(self.few_ends)
         self._enter_whole_words()
+
+    def expect(self, size: int) -> None:
+        """Makes room for a text of so many bytes: the arrays hardly grow if it has as many words as others have."""
+        words = min(size // _BYTES_A_WORD, _MOST_EXPECTED)
+        if words < len(self._offsets):
+            return
+        if (slots := power_of_two(2 * words)) > len(self._slots):
+            self._enlarge(slots)
+        self._offsets, self._id_offsets = grown(self._offsets, words + 1), grown(self._id_offsets, words + 1)
+        self._packed = grown(self._packed, words)
+        self._arena = grown(self._arena, max(len(self._arena), 8 * words + PADDING))
+        self._ids = grown(self._ids, max(len(self._ids), 8 * words))
 
     def emptied(self) -> KnownWords:
         """A cache of the whole words alone: this one, whose memory is used again, or another one after long words."""
@@ -146,23 +164,21 @@ class KnownWords(HashedWords):
     ) -> tuple[int, int]:
         """Writes the tokens of words up to the first that is not in the table; short ones are added where it `adds`.
 
-        All words of the table must be encoded. `data`, `start` and `ends` are as for `look_up`, `out` and `at` as for
-        `write_tokens`; `merging` has the arguments of the loop from `unit_ids` to `limit`. Returns how many words were
-        written, and the end of their tokens.
+        All words of the table must be encoded. `data`, `start` and `ends` are as for `look_up`, and read-only; `out`
+        and `at` as for `write_tokens`; `merging` has the arguments of the loop from `unit_ids` to `limit`. Returns how
+        many words were written, and the end of their tokens.
         """
-        from tokstudio.core.kernels.known_words import write_words
-        from tokstudio.core.kernels.short_words import NEED_ROOM
-
-        data, ends, done = read_only(data), read_only(ends), 0
+        done, merges = 0, (adds, *merging)
         while True:
-            words = data, start, ends[done:], self._slots, self._offsets, self._arena, self._used, self._packed
-            arguments: tuple[Any, ...] = *words, adds, *merging, self._ids, self._id_offsets, out, at
-            why, more, self._used, at = write_words(*arguments)
+            words = self._slots, self._offsets, self._arena, self._used, self._packed
+            tokens = self._ids, self._id_offsets, out, at
+            here = ends[done:] if done else ends
+            why, more, self._used, at = self._write_words(data, start, here, *words, *merges, *tokens)
             self.encoded = self._packed_words = self._used
             done += more
-            start = int(ends[done - 1]) if done else start
-            if why != NEED_ROOM:
+            if why != self._need_room:
                 return done, at
+            start = int(ends[done - 1]) if done else start
             length = int(ends[done]) - start
             self._grow(length)
             self.make_room(length)

@@ -42,7 +42,7 @@ from tokstudio.core.tokenizer.batch import (
 from tokstudio.core.tokenizer.content import SharedTables, TokenizerContent, content_of_parts
 from tokstudio.core.tokenizer.documents import as_text_work, joined_texts, marked_work, without_marks
 from tokstudio.core.tokenizer.dropout import Dropout, encode_with_dropout_work
-from tokstudio.core.tokenizer.encoder import LONGEST, Encoder, ShortTexts
+from tokstudio.core.tokenizer.encoder import LONGEST, Encoder
 from tokstudio.core.tokenizer.little_text import LONGEST as MOST_OF_LITTLE
 from tokstudio.core.tokenizer.little_text import LittleTexts, compiler_is_loaded
 from tokstudio.core.tokenizer.model_input import (
@@ -678,11 +678,11 @@ class Tokenizer:
         """The ids of a short text; None for others."""
         if (ids := self._ids_of_little(text, allowed_special)) is not None:
             return ids
-        if allowed_special == () and len(text) <= LONGEST and self._short_texts is not None:
+        if allowed_special == () and len(text) <= LONGEST and self._may_be_short:
             raw = to_utf8(text)
             is_short = len(raw) <= LONGEST and (self._content.alphabet.base == "bytes" or isinstance(text, str))
             if is_short and (self._always_found is None or self._always_found.search(raw) is None):
-                return self._short_texts.encode(raw)
+                return self.own_encoder.short_ids(raw)
         return None
 
     def _ids_of_little(self, text: Text, allowed_special: AllowedSpecial) -> list[int] | None:
@@ -970,10 +970,7 @@ class Tokenizer:
         return LittleTexts(self._content, self._spelled_whole())
 
     @cached_property
-    def _short_texts(self) -> ShortTexts | None:
-        """None where a short text needs all that a long one does."""
+    def _may_be_short(self) -> bool:
+        """Whether a short text does not always need all that a long one does."""
         changes = self.preparation.nfc or self.preparation.prefix_space
-        may = self.library is None and self.dropout is None and not changes
-        if not may or not ShortTexts.can_use(self.own_encoder):
-            return None
-        return ShortTexts(self.encoder(self.pattern, whole_words=False), self.own_encoder.whole_words)
+        return self.library is None and self.dropout is None and not changes
