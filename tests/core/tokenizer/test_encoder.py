@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from tests.core.reference import encode_slowly, named_pattern, pieces
 from tests.core.texts import document, documents, settings_of_runs
 from tokstudio import ConfigError, Corpus, Tokenizer, TrainingConfig, train
+from tokstudio.core.base.progress import finish
 from tokstudio.core.kernels.encode import STATE_SIZE, encode_sequence
 from tokstudio.core.kernels.longest_match import ABOVE_AT, BEFORE_AT, LEAST, NO_TOKEN, ROW, TOKEN
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.patterns import NAMES
-from tokstudio.core.tokenizer.encoder import LONGEST
 from tokstudio.core.tokenizer.merge_table import MergeTable
 
 
@@ -170,9 +170,9 @@ def test_words_of_any_number_of_tokens_among_special_tokens(first_id, lowest, pa
     # Without special tokens: all words are known, then one is new, and words that are known follow.
     for plain in (" ".join(words), " ".join([*words, "caacca", *words, "bbbabab"])):
         spelled = [encode_slowly(word, pairs, results, byte_ids) for word in pieces(plain.encode(), expression)]
-        assert len(plain) > LONGEST, "short texts are looked up elsewhere"
-        for _ in range(2):
-            assert tokenizer.encode_array(plain, threads=1).tolist() == [token for word in spelled for token in word]
+        for _ in range(2):  # without the shorter way of short texts
+            found = finish(tokenizer.encode_work(plain, threads=1)).tolist()
+            assert found == [token for word in spelled for token in word] == tokenizer.encode(plain)
     numbers = {number: token for token, number in specials.items()}
     assert "".join(numbers.get(token) or tokenizer.decode([token]) for token in expected) == text
 
@@ -342,6 +342,25 @@ def test_many_ids_are_decoded_like_few_in_any_order_of_calls():
         for strange in (last, 399, 403, -1):
             with pytest.raises(ConfigError, match=f"Id {strange} is not in the vocabulary"):
                 tokenizer.decode(np.append(ids, strange))
+
+
+def test_few_ids_are_decoded_again_as_the_first_time():
+    """The bytes of tokens are kept: for each tokenizer, and for whole numbers alone (True is 1 to a dictionary)."""
+    whole = trained("abab ab", size=258)
+    for tokenizer in (whole, whole.at(1), whole.at(0)):
+        for _ in range(2):
+            for ids in ([97, 1, 98], (98, 97), np.array([97, 1, 1])):
+                assert tokenizer.decode_bytes(ids) == tokenizer.decode_bytes(iter(ids)) == bytes(list(ids))
+            with pytest.raises(ConfigError, match="An id must be a whole number"):
+                tokenizer.decode([97, True])
+            with pytest.raises(ConfigError, match="Id 300 is not in the vocabulary"):
+                tokenizer.decode([97, 300])
+            unused = 256 + len(tokenizer.merges)
+            if unused < 258:
+                with pytest.raises(ConfigError, match=f"Id {unused} is not in the vocabulary"):
+                    tokenizer.decode([unused])
+        assert tokenizer.decode([255 + len(tokenizer.merges)], "ignore") == ["", "ab", "abab"][len(tokenizer.merges)]
+    assert tokenizer.decode([]) == ""
 
 
 def test_threads_decode_with_one_tokenizer():

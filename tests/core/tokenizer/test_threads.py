@@ -25,6 +25,7 @@ TEXT = "".join(
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     monkeypatch.setattr(encoder, "PART", PART)
+    monkeypatch.setattr("tokstudio.core.tokenizer.tokenizer.LONGEST", 256)  # longer texts are divided
 
 
 def trained(pattern, **settings):

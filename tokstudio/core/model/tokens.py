@@ -269,6 +269,7 @@ class Tokens(Sequence[bytes | None]):
     def __init__(self, parts: TokenParts, in_use: NDArray[np.bool_]) -> None:
         self._parts = parts
         self._in_use = in_use
+        self._kept: dict[int, bytes] = {}  # of tokens in use
 
     def __len__(self) -> int:
         return len(self._in_use)
@@ -319,6 +320,20 @@ class Tokens(Sequence[bytes | None]):
         if (strange := next((token for token in numbers if not self.in_use(token)), None)) is not None:
             raise ConfigError(f"Id {strange} is not in the vocabulary.")
         return numbers
+
+    def joined(self, ids: Iterable[int]) -> bytes:
+        """The bytes of a few ids; raises the same as `known`."""
+        values: list[int] = ids.tolist() if isinstance(ids, np.ndarray) else [*ids]
+        # To a dictionary, True is 1.
+        if {int}.issuperset(map(type, values)):
+            try:
+                return b"".join(map(self._kept.__getitem__, values))
+            except KeyError:
+                pass
+        values = self.known(values)
+        spelled = {token: self[token] or b"" for token in values}
+        self._kept |= {token: raw for token, raw in spelled.items() if len(raw) <= _LONGEST_KEPT}
+        return b"".join(map(spelled.__getitem__, values))
 
     def checked(self, ids: Iterable[int]) -> NDArray[np.uint32]:
         """Does the same as `known` for many ids, as an array."""

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -107,6 +108,11 @@ class SpecialFinder:
             np.concatenate([np.empty(0, np.int64), *(part.stops for part in parts)]),
             np.concatenate([np.empty(0, np.int32), *(part.specials for part in parts)]),
         )
+
+
+def any_of(specials: Collection[str]) -> re.Pattern[bytes] | None:
+    """Finds any of these special tokens in a short text; None where there are none."""
+    return re.compile(b"|".join(re.escape(token.encode()) for token in sorted(specials))) if specials else None
 
 
 class SpecialFinders:

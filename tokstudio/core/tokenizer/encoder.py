@@ -34,8 +34,8 @@ PIECE = 1 << 18  # bytes looked up at once
 MATCHED = 1 << 18  # base tokens of text that is not split, for a thread
 _SEAM = 4  # tokens on each side of a place where such text was cut, at first
 _ENOUGH = 1 << 15  # bytes of long words encoded between two reports
-# What each short text needs, made once: an array for each of its lengths, and the bytes behind it.
-_STOPS, _PADDING = [read_only(np.array([size])) for size in range(LONGEST + 1)], bytes(PADDING)
+# What each short text needs, made once: all lengths that it can have, and the bytes behind it.
+_SIZES, _PADDING = read_only(np.arange(LONGEST + 1)), bytes(PADDING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,8 @@ class Encoder:
         if self._scan is None:
             return None
         words, data = self._known_words(len(raw)), np.frombuffer(raw + _PADDING, np.uint8)
-        n, _, _ = self._scan(self._splitter.kind, data, 0, 0, _STOPS[len(raw)], classes(), words.few_ends)
+        stops = _SIZES[len(raw) : len(raw) + 1]
+        n, _, _ = self._scan(self._splitter.kind, data, 0, 0, stops, classes(), words.few_ends)
         ends, out = words.few_ends_read_only[:n], words.few_ids
         known, written = words.write_words(data, 0, ends, self._own_merging, self._merges_words, out, 0)
         ids = out[:written].tolist()

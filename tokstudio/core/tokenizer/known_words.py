@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # that the table does not grow once more before it is replaced.
 MOST_KNOWN = (1 << 19) - (1 << 16)
 _MOST_BYTES = 1 << 26
-LONGEST = 256  # bytes of a short text
+LONGEST = 1 << 13  # bytes of a short text
 SPARE = 3  # the same as `kernels.known_words.FEW`, without loading the compiler
 _SLOT_SIZE = 4  # likewise
 _FIRST, _MOST_EXPECTED = 1 << 9, 1 << 17  # words that fit at first, and in a text of any size

@@ -25,7 +25,7 @@ from tokstudio.core.model.run import Run, special_ids
 from tokstudio.core.model.tokens import TokenKind, Tokens, several_ids
 from tokstudio.core.pretokenization.patterns import NAMES, known_name
 from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work, utf8_with_padding
-from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, any_of
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.byte_level import to_characters
 from tokstudio.core.text.utf8 import Text, is_utf8, to_utf8
@@ -678,12 +678,13 @@ class Tokenizer:
         """The ids of a short text; None for others."""
         if (ids := self._ids_of_little(text, allowed_special)) is not None:
             return ids
-        if allowed_special == () and len(text) <= LONGEST and self._may_be_short:
-            raw = to_utf8(text)
-            is_short = len(raw) <= LONGEST and (self._content.alphabet.base == "bytes" or isinstance(text, str))
-            if is_short and (self._always_found is None or self._always_found.search(raw) is None):
-                return self.own_encoder.short_ids(raw)
-        return None
+        if len(text) > LONGEST or allowed_special not in ((), "all") or not self._may_be_short:
+            return None
+        raw, special = to_utf8(text), self._always_found if allowed_special == () else self._any_special
+        if len(raw) > LONGEST or (special is not None and special.search(raw) is not None):
+            return None
+        is_text = self._content.alphabet.base == "bytes" or isinstance(text, str)
+        return self.own_encoder.short_ids(raw) if is_text else None
 
     def _ids_of_little(self, text: Text, allowed_special: AllowedSpecial) -> list[int] | None:
         """The ids of a little text where the compiler would have to be loaded for it; None for others."""
@@ -898,8 +899,7 @@ class Tokenizer:
         values = several_ids(ids)
         if len(values) > _FEW:
             return finish(self.tokens.joined_work(values)).data
-        tokens = self.tokens
-        return b"".join([tokens[token] or b"" for token in tokens.known(values)])
+        return self.tokens.joined(values)
 
     def decode_bytes_work(self, ids: Iterable[int]) -> Work[bytes]:
         """Does the same as `decode_bytes` in bounded pieces."""
@@ -959,8 +959,12 @@ class Tokenizer:
     @cached_property
     def _always_found(self) -> re.Pattern[bytes] | None:
         """Finds added tokens that are not special; None where there are none."""
-        ordinary = sorted(self.preparation.ordinary)
-        return re.compile(b"|".join(re.escape(token.encode()) for token in ordinary)) if ordinary else None
+        return any_of(self.preparation.ordinary)
+
+    @cached_property
+    def _any_special(self) -> re.Pattern[bytes] | None:
+        """Finds all special tokens."""
+        return any_of(self.special_tokens)
 
     @cached_property
     def _little_texts(self) -> LittleTexts | None:
