@@ -34,8 +34,7 @@ PIECE = 1 << 18  # bytes looked up at once
 MATCHED = 1 << 18  # base tokens of text that is not split, for a thread
 _SEAM = 4  # tokens on each side of a place where such text was cut, at first
 _ENOUGH = 1 << 15  # bytes of long words encoded between two reports
-# What each short text needs, made once: all lengths that it can have, and the bytes behind it.
-_SIZES, _PADDING = read_only(np.arange(LONGEST + 1)), bytes(PADDING)
+_PADDING = bytes(PADDING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +99,12 @@ class Encoder:
         None where these steps are needed: for an expression of one's own, words that are joined, and what `encode_work`
         raises an error for.
         """
-        if self._scan is None:
+        if self._short_texts is None:
             return None
+        scan, sizes = self._short_texts
         words, data = self._known_words(len(raw)), np.frombuffer(raw + _PADDING, np.uint8)
-        stops = _SIZES[len(raw) : len(raw) + 1]
-        n, _, _ = self._scan(self._splitter.kind, data, 0, 0, stops, classes(), words.few_ends)
+        stops = sizes[len(raw) : len(raw) + 1]
+        n, _, _ = scan(self._splitter.kind, data, 0, 0, stops, classes(), words.few_ends)
         ends, out = words.few_ends_read_only[:n], words.few_ids
         known, written = words.write_words(data, 0, ends, self._own_merging, self._merges_words, out, 0)
         ids = out[:written].tolist()
@@ -112,13 +112,13 @@ class Encoder:
         return ids if known == n else None
 
     @cached_property
-    def _scan(self) -> Callable[..., tuple[int, int, int]] | None:
-        """The loop that splits short texts, as an import with each of them would take a tenth of the time."""
+    def _short_texts(self) -> tuple[Callable[..., tuple[int, int, int]], NDArray[np.int64]] | None:
+        """The loop that splits short texts, and all lengths that these can have: both once, as each text would wait."""
         if self._splitter.kind <= NONE or self._joining is not None:
             return None
         from tokstudio.core.kernels.documents import scan_documents
 
-        return scan_documents
+        return scan_documents, read_only(np.arange(LONGEST + 1))
 
     @cached_property
     def _own_merging(self) -> tuple[Any, ...]:
