@@ -75,6 +75,10 @@ class Marks:
     curve_hidden: bool = False  # whether the plot hides its curves while another run is active
 
 
+#: The tokenizers that are compared beside runs, none of which has such a name.
+SIMPLE = ("Characters", "Bytes", "Words and marks")
+
+
 def whole_state(corpus: Corpus, wholes: tuple[Source, ...]) -> dict[str, Json]:
     """What a project notes of a run that was trained without some text of its sources, which are `wholes` there."""
     # The parts of a sample have no whole text.
@@ -350,6 +354,13 @@ class StudioRun:
         self.weight_scale, self.corpus_bytes = earlier.weight_scale, earlier.corpus.bytes
         self.log.take(earlier)
         self.uses.take(earlier)
+
+    def is_of(self, config: TrainingConfig, corpus: Corpus) -> bool:
+        """Whether a training with these settings on this text, from nothing and to its end, makes it."""
+        run, texts = self.so_far(), self.corpus
+        if run is None or texts is None or (texts.sources, texts.weights) != (corpus.sources, corpus.weights):
+            return False
+        return run.start is None and run.config == config and run.ended != STOPPED and self.ended is not None
 
     def may_continue(self, config: TrainingConfig, corpus: Corpus) -> bool:
         """Whether training could continue it: the same sources, weights and settings, but a larger limit."""

@@ -318,3 +318,24 @@ def test_a_column_is_the_same_until_its_run_changes(qtbot, two_texts, make_run):
     assert [column.name for column in state.columns] == ["other"]
     two_texts.view.set_playhead(6)
     assert state.columns != before
+
+
+def test_no_two_tokenizers_have_a_name_by_which_they_are_compared(two_texts, make_run):
+    run, runs = make_run(vocabulary_size=270), two_texts.runs
+    for merges in (3, 5):
+        runs.add_tokenizer(run.tokenizer.at(merges), "model")
+    runs.add_tokenizer(run.tokenizer, "Bytes")
+    first, second = runs.all[1:3]
+    assert [each.name for each in runs.all] == ["Run 1", "model", "model (2)", "Bytes (2)"]
+    runs.rename(run, "model")
+    assert run.name == "model (3)"
+    runs.rename(run, "model (3)")
+    assert run.name == "model (3)"
+    runs.delete(first)
+    runs.rename(second, "model")
+    runs.bring_back(first, 1)
+    assert [each.name for each in runs.all] == ["model (3)", "model (2)", "model", "Bytes (2)"]
+    for each in runs.all:
+        each.identify(name="the same")  # as an older project may have them
+    runs.replace_all(list(runs.all))
+    assert [each.name for each in runs.all] == ["the same", *(f"the same ({number})" for number in (2, 3, 4))]

@@ -21,8 +21,8 @@ from tokstudio.gui.panes.compare.matrix import Matrix, MatrixContent
 from tokstudio.gui.panes.compare.same_text import SameTextView
 from tokstudio.gui.panes.compare.vocabularies import VocabulariesView
 from tokstudio.gui.panes.compare.words import WordsView
-from tokstudio.gui.session.measuring.comparison import SIMPLE
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import SIMPLE
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.labels import TermLabel, in_a_sentence, named, paragraph_label, plain, plain_label

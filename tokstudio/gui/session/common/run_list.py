@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -17,7 +18,7 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Job, Jobs
 from tokstudio.gui.session.common.view_state import ViewState
-from tokstudio.gui.state.run import RunOrigin, StudioRun
+from tokstudio.gui.state.run import SIMPLE, RunOrigin, StudioRun
 from tokstudio.gui.state.run_counts import CountedUses
 
 if TYPE_CHECKING:
@@ -81,9 +82,15 @@ class RunList(QObject):
     def rename(self, run: StudioRun, name: str) -> None:
         """Renames a run; an empty name changes nothing."""
         if name.strip():
-            run.identify(name=name.strip())
+            self._name(run, name.strip())
             run.note(is_demo=False)  # who names it keeps it
             self.changed.emit()
+
+    def _name(self, run: StudioRun, name: str) -> None:
+        """Names a run; where another one has the name, by which it is compared, a number follows."""
+        taken = {*SIMPLE, *(each.name for each in self.all if each is not run)}
+        names = (f"{name} ({number})" if number > 1 else name for number in count(1))
+        run.identify(name=next(each for each in names if each not in taken))
 
     def show_curve(self, run: StudioRun, shown: bool) -> None:
         """Shows or hides the curves of a run; those of the active run are always shown."""
@@ -117,6 +124,7 @@ class RunList(QObject):
         """Lists a run that was deleted at its place again."""
         if run.uses.counted is not None and run.uses.counted.text.sources != self._corpus.remaining:
             run.uses.take_counted(None)
+        self._name(run, run.name)
         self.all.insert(min(at, len(self.all)), run)
         self.changed.emit()
 
@@ -136,6 +144,7 @@ class RunList(QObject):
 
     def begin(self, run: StudioRun) -> None:
         """Lists a new run, whose training begins, and makes it active; it stays active until `release`."""
+        self._name(run, run.name)
         self.all.append(run)
         self._in_training = run
         self.activate(run)
@@ -172,7 +181,10 @@ class RunList(QObject):
 
     def replace_all(self, runs: list[StudioRun]) -> None:
         """Replaces all runs; none may be in training, and none is active afterwards."""
-        self.all = runs
+        self.all = []
+        for run in runs:
+            self._name(run, run.name)
+            self.all.append(run)
         self.stand_down()
         self._made = max((run.key for run in runs), default=0)
         self._trained = 0
@@ -190,6 +202,7 @@ class RunList(QObject):
         self._made = max(self._made + 1, run.key)
         run.identify(key=self._made)
         self._number(run)
+        self._name(run, run.name)
         self.all.append(run)
         if self._in_training is None:
             self.activate(run)

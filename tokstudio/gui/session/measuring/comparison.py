@@ -38,13 +38,11 @@ from tokstudio.gui.session.measuring.compared import (
     missing_works,
     with_words_work,
 )
-from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.run import SIMPLE, StudioRun
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-SIMPLE = ("Characters", "Bytes", "Words and marks")
 
 _RunState: TypeAlias = tuple[object, str, int, int]  # identity and name of a run, its merges in the table, and all
 
