@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -308,3 +309,21 @@ def test_an_empty_file_among_others_is_an_empty_text(qtbot, session, folder, mak
     comparison = session.comparison.comparison
     assert comparison.tokens[:, 0].tolist()[1] == 0
     assert np.isnan(comparison.figure("bytes_per_token")[1, 0])
+
+
+def test_a_report_describes_the_settings_that_its_runs_were_trained_with_or_none(qtbot, compared, tmp_path):
+    def report(name):
+        made, _ = commands(compared, tmp_path, tmp_path / name)
+        made.save_report()
+        qtbot.waitUntil((tmp_path / name).exists)
+        qtbot.waitUntil(lambda: not compared.jobs.running)
+        return (tmp_path / name).read_text()
+
+    settings = compared.training.settings
+    assert "vocabulary_size = 280" in report("same.html")
+    compared.training.set_settings(replace(settings, vocabulary_size=5000))
+    assert "tokstudio run" not in report("others.html")
+    compared.training.set_settings(settings)
+    compared.corpus.add_texts([("fra", "le chat")])
+    qtbot.waitUntil(lambda: nothing_compared(compared) is None and not compared.jobs.running)
+    assert "tokstudio run" not in report("more.html")

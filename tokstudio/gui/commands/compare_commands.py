@@ -136,9 +136,11 @@ class CompareCommands(QObject):
     def save_report(self) -> None:
         """Writes the report, a page that a browser shows."""
         opened = {each.name: each.origin for each in self._runs.shown if each.origin is not None}
-        described = None
-        if any(each.origin is None for each in self._runs.shown):
-            corpus, settings = self._session.corpus, self._session.training.settings
+        described, trained = None, [each for each in self._runs.shown if each.origin is None]
+        corpus, settings = self._session.corpus, self._session.training.settings
+        config = settings.config() if settings.problem is None else None
+        # Runs of other settings or text than those in the window are not described.
+        if trained and config is not None and all(run.is_of(config, corpus.current) for run in trained):
             whole = Corpus(corpus.sources).weighted(corpus.weights)
             described = partial(text_work, self._preferences.folder, whole, settings, corpus.left_out)
         engines, level = self._state.engines, self._level

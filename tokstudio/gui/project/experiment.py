@@ -32,7 +32,7 @@ from tokstudio.core.experiment.result import (
 from tokstudio.core.experiment.toml import parse_toml
 from tokstudio.core.experiment.writing import SUFFIX, Draft, PlannedTraining, draft_work
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.run import STOPPED, Run
+from tokstudio.core.model.run import Run
 from tokstudio.gui.session.common.corpus import joined_steps
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
@@ -118,11 +118,7 @@ class ExperimentFiles(QObject):
         plan = plans[0]
         if len(plans) > 1 or plan.percent < 100 or plan.settings.by_library or run is None or active is None:
             return None
-        corpus = plan.weighted(corpus)
-        texts = active.corpus
-        same_texts = texts is not None and (texts.sources, texts.weights) == (corpus.sources, corpus.weights)
-        same = same_texts and run.start is None and run.config == plans[0].settings.config()
-        return run if same and run.ended != STOPPED and active.ended else None
+        return run if active.is_of(plan.settings.config(), plan.weighted(corpus)) else None
 
     def _saved(self, saved: tuple[Path, str]) -> None:
         path, remark = saved
