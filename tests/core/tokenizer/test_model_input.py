@@ -14,7 +14,7 @@ import pytest
 import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from tokstudio import (
     ConfigError,
@@ -93,6 +93,18 @@ def untrimmed() -> tokenizers.Tokenizer:
     return byte_level(processors.ByteLevel(trim_offsets=False), ["<s>", "[PAD]"], prefix_space=True)
 
 
+def white_space() -> tokenizers.Tokenizer:
+    """Tokens of several spaces, and special tokens that begin with white space, end with it or take it."""
+    vocabulary = {token: number for number, token in enumerate([*pre_tokenizers.ByteLevel.alphabet(), "ĠĠ", "ĠĠĠ"])}
+    tokenizer = tokenizers.Tokenizer(models.BPE(vocabulary, [("Ġ", "Ġ"), ("ĠĠ", "Ġ")]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=True, add_prefix_space=True)
+    taking = AddedToken("[CLS]", special=True, normalized=False, lstrip=True, rstrip=True)
+    tokenizer.add_special_tokens(["[PAD]", taking, "\t<m>\n", "\u3000<m>Ġ"])
+    return tokenizer
+
+
 def plain_with_both() -> tokenizers.Tokenizer:
     template = processors.TemplateProcessing("<s> <s> $A [SEP]", "$A $B", [("<s>", 0), ("[SEP]", 1)])
     steps = processors.Sequence([processors.ByteLevel(trim_offsets=False), template])
@@ -105,6 +117,7 @@ MADE = {
     "gpt": (gpt_like, {"pad_token": "[PAD]", "truncation_side": "left", "model_max_length": 5}),
     "roberta": (roberta_like, {"pad_token": "[PAD]", "padding_side": "left", "truncation_side": "left"}),
     "untrimmed": (untrimmed, {"pad_token": "[PAD]"}),
+    "white space": (white_space, {"pad_token": "[PAD]", "truncation_side": "left"}),
     "both": (plain_with_both, {"pad_token": "[PAD]"}),
     "split specials": (plain_with_both, {"pad_token": "[PAD]", "split_special_tokens": True}),
 }
@@ -151,6 +164,13 @@ def test_a_space_that_is_added_is_where_the_character_after_it_is(opened, name, 
     given = ours("\n<s>0", return_offsets=True, add_special_tokens=False)
     assert given["offset_mapping"] == expected
     assert theirs("\n<s>0", return_offsets_mapping=True, add_special_tokens=False)["offset_mapping"] == expected
+
+
+def test_white_space_at_the_ends_of_tokens_is_trimmed(opened):
+    ours, theirs = opened("white space")
+    texts = ["a\t<m>\nb", "\u3000<m>Ġ a", "  a", "    a", "b    a", " \t\u3000[CLS]\n\u00a0 b", "   [CLS]\x1c"]
+    assert ours(texts, return_offsets=True) == by_transformers(theirs, texts, return_offsets=True)
+    assert ours("a\t<m>\n", return_offsets=True)["offset_mapping"] == [(0, 1), (2, 5)]
 
 
 @pytest.mark.parametrize("name", MADE)
