@@ -238,6 +238,24 @@ def test_sides_and_the_token_to_pad_with_may_stand_in_tokenizer_json_alone(tmp_p
         assert ours(["the cat sat", "a"], **arguments) == by_transformers(theirs, ["the cat sat", "a"], **arguments)
 
 
+@pytest.mark.parametrize("config", [{}, {"split_special_tokens": True}, {"pad_token": "<s>"}])
+@pytest.mark.parametrize("token", ["<end>", "<new>"])
+def test_the_token_to_pad_with_of_tokenizer_json_has_that_role(tmp_path, token, config):
+    """It is special to transformers, and added where it is not there."""
+    from transformers import PreTrainedTokenizerFast
+
+    made = plain_with_both()
+    made.add_tokens([AddedToken("<end>", special=False, normalized=False)])
+    made.enable_padding(pad_token=token, pad_id=330)
+    made.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    ours, theirs = load(tmp_path), PreTrainedTokenizerFast.from_pretrained(tmp_path)
+    assert ours.roles == {"pad_token": theirs.pad_token}
+    assert len(ours) == len(theirs)
+    texts = ["the<end>", "a <new>cat<s> sat"]
+    assert ours(texts, padding=True) == by_transformers(theirs, texts, padding=True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
