@@ -219,6 +219,7 @@ class TestDamaged:
             (MERGES, lambda data: data["falls"].pop(), "what removed tokens fall into does not follow"),
             (MERGES, lambda data: data["columns"].pop(), "its merges have 6 numbers each, but not so many columns"),
             (MERGES, lambda data: data["columns"].__setitem__(3, "x"), "its columns are unknown"),
+            (MERGES, lambda data: data.clear(), "its columns are unknown"),
             (MERGES, lambda data: data["merges"][0].pop(), "is not a list of whole numbers"),
             (VOCABULARY, lambda data: data["tokens"].__setitem__("97", "b"), "two base tokens are equal|damaged"),
             (VOCABULARY, lambda data: data["tokens"].popitem(), "is in only one of the two files"),

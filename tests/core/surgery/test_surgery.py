@@ -292,6 +292,16 @@ def test_what_cannot_be_done_is_refused_with_the_reason():
     refused(lambda: renumber(made, ["a"]), "list of ids")
     refused(lambda: set_roles(made, {"king": "<|end|>"}), "no role")
     refused(lambda: set_roles(made, {"eos": "<|x|>"}), "no special token")
+    wrong = 5
+    for token in (wrong, "\ud800"):
+        refused(lambda token=token: add_specials(made, [token]), "must be a text")
+        refused(lambda token=token: replace_specials(made, {"<|end|>": token}), "must be a text")
+        refused(lambda token=token: replace_specials(made, {token: "<|x|>"}), "no special token")
+        refused(lambda token=token: set_roles(made, {"eos": token}), "no special token")
+        refused(lambda token=token: set_roles(made, {token: "<|end|>"}), "no role")
+    refused(lambda: add_specials(made, wrong), "must be a list")
+    refused(lambda: replace_specials(made, wrong), "must be a mapping")
+    refused(lambda: set_roles(made, wrong), "must be a mapping")
     two = add_specials(made, ["<|x|>"])
     refused(lambda: replace_specials(two, {"<|end|>": "<|x|>"}), "cannot both be")
     characters = Tokenizer(np.empty((0, 2), np.int32), alphabet=Alphabet.of_characters("ab"))

@@ -234,6 +234,8 @@ def test_without_a_token_to_pad_with_an_id_must_be_given():
     for any_tokenizer, texts in product(several, (["a", "bb"], ["a"], [])):
         with pytest.raises(ConfigError, match="has no padding token: give the id to pad with, as in padding=0"):
             any_tokenizer.encode_batch(texts, padding=True)
+        with pytest.raises(ConfigError, match="Padding must be True, False or an id, not 4294967296"):
+            any_tokenizer.encode_batch(texts, padding=2**32)
         assert any_tokenizer.encode_batch(texts, padding=0).attention_mask[:1] in ([[1, 0]], [[1]], [])
     ended = add_specials(tokenizer, ["<|pad|>"])
     assert ended.encode_batch(["a", ""], padding=True).ids == [[97], [ended.special_tokens["<|pad|>"]]]
@@ -444,7 +446,11 @@ def test_what_does_not_fit_together_is_refused(vocabulary, merges, words):
     [
         ("(", {}, "does not compile"),
         ("none", {"<s>": 300, "<t>": 300}, "same id"),
-        ("none", {"": 300}, "must not be empty"),
+        ("none", {"": 300}, "must be a text, not ''"),
+        ("none", {"\ud800": 300}, "must be a text, not '.ud800'"),
+        ("none", {5: 300}, "must be a text, not 5"),
+        ("none", ["<s>"], "must be a mapping, not"),
+        (5, {}, "must be a name or a regular expression, not 5"),
     ],
 )
 def test_a_pattern_or_a_special_token_that_does_not_fit_is_refused(pattern, specials, words):

@@ -245,8 +245,11 @@ class TestMaking:
         alphabet = replace(Alphabet.of_characters("ab"), unknown=7)
         with pytest.raises(ConfigError, match="No token has the id 7, which is to stand for unknown characters"):
             Tokenizer(none, alphabet=alphabet)
-        with pytest.raises(ConfigError, match="must not be empty"):
-            Tokenizer(none, special_tokens={"": 256})
+        for token in ("", "\ud800", b"<s>", None):
+            with pytest.raises(ConfigError, match="must be a text"):
+                Tokenizer(none, special_tokens={token: 256})
+        with pytest.raises(ConfigError, match='The id of "<s>" must be a whole number'):
+            Tokenizer(none, special_tokens={"<s>": "256"})
 
     def test_numbers_of_merges_that_are_not_there_are_refused(self):
         tokenizer = Tokenizer(np.array([[1, 2]]))

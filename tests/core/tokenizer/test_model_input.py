@@ -14,7 +14,7 @@ import pytest
 import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from tokstudio import (
     ConfigError,
@@ -93,6 +93,18 @@ def untrimmed() -> tokenizers.Tokenizer:
     return byte_level(processors.ByteLevel(trim_offsets=False), ["<s>", "[PAD]"], prefix_space=True)
 
 
+def white_space() -> tokenizers.Tokenizer:
+    """Tokens of several spaces, and special tokens that begin with white space, end with it or take it."""
+    vocabulary = {token: number for number, token in enumerate([*pre_tokenizers.ByteLevel.alphabet(), "ĠĠ", "ĠĠĠ"])}
+    tokenizer = tokenizers.Tokenizer(models.BPE(vocabulary, [("Ġ", "Ġ"), ("ĠĠ", "Ġ")]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=True, add_prefix_space=True)
+    taking = AddedToken("[CLS]", special=True, normalized=False, lstrip=True, rstrip=True)
+    tokenizer.add_special_tokens(["[PAD]", taking, "\t<m>\n", "\u3000<m>Ġ"])
+    return tokenizer
+
+
 def plain_with_both() -> tokenizers.Tokenizer:
     template = processors.TemplateProcessing("<s> <s> $A [SEP]", "$A $B", [("<s>", 0), ("[SEP]", 1)])
     steps = processors.Sequence([processors.ByteLevel(trim_offsets=False), template])
@@ -105,6 +117,7 @@ MADE = {
     "gpt": (gpt_like, {"pad_token": "[PAD]", "truncation_side": "left", "model_max_length": 5}),
     "roberta": (roberta_like, {"pad_token": "[PAD]", "padding_side": "left", "truncation_side": "left"}),
     "untrimmed": (untrimmed, {"pad_token": "[PAD]"}),
+    "white space": (white_space, {"pad_token": "[PAD]", "truncation_side": "left"}),
     "both": (plain_with_both, {"pad_token": "[PAD]"}),
     "split specials": (plain_with_both, {"pad_token": "[PAD]", "split_special_tokens": True}),
 }
@@ -151,6 +164,13 @@ def test_a_space_that_is_added_is_where_the_character_after_it_is(opened, name, 
     given = ours("\n<s>0", return_offsets=True, add_special_tokens=False)
     assert given["offset_mapping"] == expected
     assert theirs("\n<s>0", return_offsets_mapping=True, add_special_tokens=False)["offset_mapping"] == expected
+
+
+def test_white_space_at_the_ends_of_tokens_is_trimmed(opened):
+    ours, theirs = opened("white space")
+    texts = ["a\t<m>\nb", "\u3000<m>Ġ a", "  a", "    a", "b    a", " \t\u3000[CLS]\n\u00a0 b", "   [CLS]\x1c"]
+    assert ours(texts, return_offsets=True) == by_transformers(theirs, texts, return_offsets=True)
+    assert ours("a\t<m>\n", return_offsets=True)["offset_mapping"] == [(0, 1), (2, 5)]
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -216,6 +236,24 @@ def test_sides_and_the_token_to_pad_with_may_stand_in_tokenizer_json_alone(tmp_p
     several: list[dict[str, Any]] = [{"padding": True}, {"truncation": True, "max_length": 6}]
     for arguments in several:
         assert ours(["the cat sat", "a"], **arguments) == by_transformers(theirs, ["the cat sat", "a"], **arguments)
+
+
+@pytest.mark.parametrize("config", [{}, {"split_special_tokens": True}, {"pad_token": "<s>"}])
+@pytest.mark.parametrize("token", ["<end>", "<new>"])
+def test_the_token_to_pad_with_of_tokenizer_json_has_that_role(tmp_path, token, config):
+    """It is special to transformers, and added where it is not there."""
+    from transformers import PreTrainedTokenizerFast
+
+    made = plain_with_both()
+    made.add_tokens([AddedToken("<end>", special=False, normalized=False)])
+    made.enable_padding(pad_token=token, pad_id=330)
+    made.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    ours, theirs = load(tmp_path), PreTrainedTokenizerFast.from_pretrained(tmp_path)
+    assert ours.roles == {"pad_token": theirs.pad_token}
+    assert len(ours) == len(theirs)
+    texts = ["the<end>", "a <new>cat<s> sat"]
+    assert ours(texts, padding=True) == by_transformers(theirs, texts, padding=True)
 
 
 @pytest.mark.parametrize(

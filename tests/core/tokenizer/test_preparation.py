@@ -253,6 +253,27 @@ def test_tokens_cover_the_original_text(tmp_path):
     assert spelled[0].startswith(b" ")
 
 
+def test_each_token_of_characters_that_are_normalized_together_has_all_of_them(normalizing):
+    for text, characters, spans in (
+        ("e\u0301!", [[0, 2], [0, 2], [2, 3]], [[0, 3], [0, 3], [3, 4]]),
+        ("\u00e9!", [[0, 1], [0, 1], [1, 2]], [[0, 1], [1, 2], [2, 3]]),
+        ("a\u0304\u0323", [[0, 3]] * 5, [[0, 5]] * 5),  # a character and a mark
+    ):
+        plain = normalizing.at(0)
+        assert plain.encode_with_offsets(text)[1].tolist() == characters
+        assert plain.encode_with_offsets(text, "bytes")[1].tolist() == spans
+
+
+def test_a_special_token_takes_no_white_space_of_one_that_is_found_before_it(tmp_path):
+    tokens = [added("<x>", normalized=True, rstrip=True), added("  <y>")]
+    theirs, ours = made(False, False, True, tokens), opened(tmp_path, False, False, True, tokens)
+    for text in ("e<x>  <y>ab", "<x>   <y>", "<x> <y> <x> e"):
+        expected = theirs.encode(text, add_special_tokens=False)
+        ids, offsets = ours.encode_with_offsets(text, allowed_special="all")
+        assert ids.tolist() == expected.ids
+        assert list(map(tuple, offsets.tolist())) == expected.offsets
+
+
 @pytest.mark.parametrize("name", ["qwen2", "llama3"])
 def test_a_pattern_splits_normalized_text(tmp_path, name):
     split = REGEX[name].replace("{1,3}+", "{1,3}")

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from operator import index
-from typing import cast
+from typing import TypeVar, cast
 
 from tokstudio.core.base.errors import ConfigError
 
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 _LARGEST = (1 << 62) - 1
 _SHOWN = 60  # characters of a value
 
@@ -45,6 +47,13 @@ def several_of(name: str, value: object) -> list[object]:
     except TypeError:
         pass
     raise ConfigError(f"{name} must be a list or another sequence, not {told(cast('object', value))}.")
+
+
+def items_of(name: str, value: Mapping[_Key, _Value]) -> Iterable[tuple[_Key, _Value]]:
+    """The keys of a mapping with their values."""
+    if not isinstance(value, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigError(f"{name} must be a mapping, not {told(value)}.")
+    return value.items()
 
 
 def told(value: object) -> str:

@@ -314,7 +314,7 @@ class TrainingConfig:
             if problem:
                 raise ConfigError(f"Special token {shown(token)} is already {problem}.", field="special_tokens")
         if self.unknown_token is not None and self.unknown_token not in self.all_specials:
-            message = f"The unknown token {shown(self.unknown_token)} must be one of the special tokens."
+            message = f"The unknown token {shown(str(self.unknown_token))} must be one of the special tokens."
             raise ConfigError(message, field="unknown_token")
 
 

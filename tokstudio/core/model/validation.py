@@ -6,15 +6,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tokstudio.core.base.arguments import items_of, told, whole_number
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.base.wording import several
+from tokstudio.core.base.wording import several, shown
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
+from tokstudio.core.text.utf8 import has_surrogates
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 _SPARSEST = 16  # ids per token, beyond a million: tables are as long as the highest id
+
+
+def check_special(token: object) -> None:
+    """Raises ConfigError for what is no text, and so no special token."""
+    if not isinstance(token, str) or not token or has_surrogates(token):
+        raise ConfigError(f"A special token must be a text, not {told(token)}.")
+
+
+def check_specials(specials: Mapping[str, int]) -> None:
+    """Raises ConfigError unless special tokens are texts with a whole number each."""
+    for token, number in items_of("Special tokens with their ids", specials):
+        check_special(token)
+        if type(number) is not int:
+            whole_number(f"The id of {shown(token)}", number)
 
 
 def check_sparseness(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokstudio.core.base.arguments import told
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.records import dataclass
@@ -96,6 +97,8 @@ _LONGEST_NAME = 10_000  # a longer text is taken for an expression
 
 def check_pattern(pattern: str) -> None:
     """Raises ConfigError unless `pattern` can split text; see `splitter`."""
+    if not isinstance(pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigError(f"A pattern must be a name or a regular expression, not {told(pattern)}.")
     splitter(pattern)
 
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 _REPORTED = 1 << 10
 _LONGEST_CHARACTER = 4  # bytes
-# White space as the library strips it; Python's own definition has more characters.
-_WHITE_SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_SPACE_BEFORE = re.compile(f"[{_WHITE_SPACE}]*\\Z")
-_SPACE_BEHIND = re.compile(f"[{_WHITE_SPACE}]*")
+#: White space as the library strips it, in a regular expression; Python's own definition has more characters.
+WHITE_SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_SPACE_BEFORE = re.compile(f"[{WHITE_SPACE}]*\\Z")
+_SPACE_BEHIND = re.compile(f"[{WHITE_SPACE}]*")
 _HAS_WHITE_SPACE_BEHIND = re.compile(r"[^ \t\r\n][ \n]")
 _LONGEST_SPACE = 1 << 10  # bytes looked at first
 _CONVERTED = 1 << 14  # characters converted at once: they stay in the processor's cache
@@ -95,12 +95,12 @@ class PreparedText:
         """The bytes of the prepared text."""
         return len(self.data) - PADDING
 
-    def original(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The places in the original text for int64 places in `data`; within a changed part, its end."""
+    def original(self, places: NDArray[np.int64], begins: bool = False) -> NDArray[np.int64]:
+        """The places in the original text for int64 places in `data`; within a changed part, its end or beginning."""
         for rows in reversed(self.changes):
             row = np.searchsorted(rows[:, 2], places, side="left") - 1
-            _, end, _, new_end = rows[row].T
-            moved = end + np.maximum(places - new_end, 0)
+            begin, end, new_end = rows[row, 0], rows[row, 1], rows[row, 3]
+            moved = np.maximum(places - new_end, 0) + np.where(begins & (places < new_end), begin, end)
             places = np.where(row < 0, places, moved)
         return places
 
@@ -247,8 +247,7 @@ class _Rewriting:
     """Writes prepared text anew; special tokens from number `first` on take white space beside them."""
 
     def __init__(self, preparation: Preparation, prepared: PreparedText, first: int = 0) -> None:
-        self._prepared = prepared
-        self._data = prepared.data
+        self._prepared, self._data, self._first = prepared, prepared.data, first
         texts = [text.decode() if number >= first else "" for number, text in enumerate(prepared.specials)]
         self._left = [text in preparation.strips_left for text in texts]
         self._right = [text in preparation.strips_right for text in texts]
@@ -259,7 +258,8 @@ class _Rewriting:
     def work(self, pieces: Pieces, nfc: bool, prefix_space: bool) -> Work[PreparedText]:
         """The text with the white space of special tokens removed, normalized, or with prefix spaces."""
         starts, stops, specials = list[int](), list[int](), list[int]()
-        last = pieces.specials < 0
+        # A special token takes white space up to the end of a document, or to one that was found before.
+        last = pieces.specials < self._first
         ends: list[int] = pieces.stops[last][np.cumsum(last) - last].tolist()
         behind: int | None = None  # the special token before a piece
         rows: list[list[int]] = np.stack([pieces.starts, pieces.stops, pieces.specials], axis=1).tolist()

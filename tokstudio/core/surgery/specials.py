@@ -11,12 +11,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from tokstudio.core.base.arguments import whole_number
+from tokstudio.core.base.arguments import items_of, several_of, whole_number
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import first_few, shown
 from tokstudio.core.model.alphabet import LARGEST_ID
 from tokstudio.core.model.file_settings import ROLES
-from tokstudio.core.text.utf8 import has_surrogates
+from tokstudio.core.model.validation import check_special
 from tokstudio.core.tokenizer.library_tokenizer import check_changeable
 from tokstudio.core.tokenizer.origin import Origin, unchanged_ids
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -31,8 +31,9 @@ def replace_specials(tokenizer: Tokenizer, names: Mapping[str, str]) -> Tokenize
         ConfigError: There is no such special token, a new text is empty or already another special token, or a library
             encodes for the tokenizer.
     """
-    for token in names:
+    for token, name in items_of("New texts of special tokens", names):
         check_there(tokenizer, token)
+        check_special(name)
     renamed: dict[str, int] = {}
     for token, number in tokenizer.special_tokens.items():
         name = names.get(token, token)
@@ -51,17 +52,15 @@ def add_specials(tokenizer: Tokenizer, tokens: Iterable[str] | Mapping[str, int]
     Raises:
         ConfigError: One is empty or already special, an id is not free, or a library encodes for the tokenizer.
     """
-    if isinstance(tokens, str):
-        raise ConfigError("Give a list of special tokens, not one text.")
-    first = len(tokenizer.tokens)
     given_ids = (
         list(cast("Mapping[str, int]", tokens).items())
         if isinstance(tokens, Mapping)
-        else list(zip(tokens, count(first), strict=False))
+        else list(zip(cast("list[str]", several_of("Special tokens", tokens)), count(len(tokenizer.tokens))))
     )
     ids: dict[str, int] = {}
     taken = set(tokenizer.tokens.ids().tolist())
     for token, given_id in given_ids:
+        check_special(token)
         if token in ids or token in tokenizer.special_tokens:
             raise ConfigError(f"The special token {shown(token)} is already there.")
         number = whole_number(f"The id of {shown(token)}", given_id)
@@ -91,12 +90,12 @@ def set_roles(tokenizer: Tokenizer, roles: Mapping[str, str]) -> Tokenizer:
         ConfigError: A role is unknown, there is no such special token, or a library encodes for the tokenizer.
     """
     named: dict[str, str] = {}
-    for role_name, token in roles.items():
+    for role_name, token in items_of("Roles with their tokens", roles):
         there = ROLES.keys() | tokenizer.roles.keys()
         role = role_name if role_name in there else f"{role_name}_token"
         if role not in there:
             names = ", ".join(name.removesuffix("_token") for name in ROLES)
-            raise ConfigError(f"There is no role {shown(role_name)}. Choose from: {names}.")
+            raise ConfigError(f"There is no role {shown(str(role_name))}. Choose from: {names}.")
         check_there(tokenizer, token)
         named[role] = token
     settings = tokenizer.settings
@@ -107,13 +106,12 @@ def set_roles(tokenizer: Tokenizer, roles: Mapping[str, str]) -> Tokenizer:
 def check_there(tokenizer: Tokenizer, token: str) -> None:
     """Raises ConfigError where there is no such special token."""
     if token not in tokenizer.special_tokens:
-        raise ConfigError(f"There is no special token {shown(token)}. {_named(tokenizer.special_tokens)}")
+        raise ConfigError(f"There is no special token {shown(str(token))}. {_named(tokenizer.special_tokens)}")
 
 
 def check_text(tokenizer: Tokenizer, token: str) -> None:
     """Raises ConfigError where no special token can have a text, such as that of an ordinary token."""
-    if not token or has_surrogates(token):
-        raise ConfigError(f"A special token must be a text, not {token!r}.")
+    check_special(token)
     specials = set(tokenizer.special_tokens.values())
     # Files that name tokens by their text hold each text once.
     ordinary = [number for number in tokenizer.tokens.spelling(token.encode()) if number not in specials]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 import numpy as np
 
+from tokstudio.core.base.arguments import told
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
@@ -31,6 +32,7 @@ _TOKENS = 1 << 15
 GROUP = 1 << 24  # bytes of texts to encode together
 TEXTS = 1 << 6  # converted together
 _SHOWN = 8  # rows of a batch
+_MOST_ID = int(np.iinfo(np.uint32).max)
 
 
 def ends_work(
@@ -377,6 +379,6 @@ def _filler(padding: bool | int, pad_id: int | None) -> int | None:
         number = index(padding)
     except TypeError:
         number = -1
-    if number < 0:
-        raise ConfigError(f"Padding must be True, False or an id, not {padding!r}.")
+    if not 0 <= number <= _MOST_ID:
+        raise ConfigError(f"Padding must be True, False or an id, not {told(padding)}.")
     return number

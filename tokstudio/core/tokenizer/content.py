@@ -20,7 +20,7 @@ from tokstudio.core.model.alphabet import BYTES, LARGEST_ID, Alphabet, frozen_id
 from tokstudio.core.model.file_settings import FileSettings
 from tokstudio.core.model.run import Run
 from tokstudio.core.model.tokens import TokenParts, order_of_merges
-from tokstudio.core.model.validation import check_sparseness, check_vocabulary
+from tokstudio.core.model.validation import check_sparseness, check_specials, check_vocabulary
 from tokstudio.core.model.word_runs import Joining
 from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.pretokenization.preparation import Preparation
@@ -70,8 +70,7 @@ class TokenizerContent:
         if len(results) != len(merges):
             counts = f"{len(merges):,} and {len(results):,}"
             raise ConfigError(f"Merges and their results must be equally many, not {counts}.")
-        if "" in self.special_tokens:
-            raise ConfigError("A special token must not be empty.")
+        check_specials(self.special_tokens)
         check_sparseness(results, self.alphabet, self.special_tokens, self.extra_tokens)
         supermerges = self.supermerges
         return replace(
@@ -272,6 +271,7 @@ def content_of_parts(
     if not isinstance(vocabulary, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigError("The vocabulary must be a mapping from ids to bytes.")
     check_pattern(pattern)
+    check_specials(special_tokens)
     specials = {token: _id(shown(token), number) for token, number in special_tokens.items()}
     ids = _ids_of_tokens(vocabulary, specials)
     if (byte := missing_byte({token[0] for token in ids if len(token) == 1})) is not None:

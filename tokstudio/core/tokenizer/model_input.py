@@ -6,6 +6,7 @@ The rules are those of transformers, whose settings the files of a tokenizer hol
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, cast
@@ -17,6 +18,8 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.model.file_settings import FileSettings
+from tokstudio.core.pretokenization.preparation import WHITE_SPACE
+from tokstudio.core.text.byte_level import CHARACTER_OF
 from tokstudio.core.text.utf8 import is_utf8
 from tokstudio.core.tokenizer.batch import Batch
 
@@ -29,6 +32,9 @@ _PADDING: Mapping[object, str] = {
 _TRUNCATION: Mapping[object, bool | None] = {
     None: None, False: False, "do_not_truncate": False, True: True, "longest_first": True, "only_first": True
 }  # fmt: skip
+
+# A space is "Ġ" in tokens of bytes.
+_SPACE_BEFORE = re.compile(rf"\A[{WHITE_SPACE}{CHARACTER_OF[ord(' ')]}]+")
 
 #: Numbers of one text, of several, or an array of them.
 Numbers: TypeAlias = "list[int] | list[list[int]] | NDArray[np.int64]"
@@ -222,7 +228,7 @@ def in_characters(raw: bytes, spans: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def offset_trims(settings: FileSettings) -> list[bool]:
-    """The steps of the post-processor that take spaces off offsets: whether each leaves one before the first token."""
+    """The steps of the post-processor that take white space off: whether each leaves one before the first token."""
     return list(_trims(settings.post_processor))
 
 
@@ -237,18 +243,23 @@ def _trims(step: object) -> Iterable[bool]:
             pass
 
 
-def trimmed(
-    batch: Batch, offsets: NDArray[np.int64], spaces: Mapping[int, tuple[int, int]], trims: Iterable[bool]
-) -> NDArray[np.int64]:
-    """Offsets of the tokens of texts without the spaces at their ends, of which `spaces` says how many each has."""
-    begins: NDArray[np.int64] = offsets[:, 0]
-    ends: NDArray[np.int64] = offsets[:, 1]
-    counts = np.array([spaces[token] for token in batch.flat.tolist()], np.int64).reshape(-1, 2)
-    leading, trailing = counts[:, 0], counts[:, 1]
+def edge_spaces(token: str) -> tuple[int, int]:
+    """How many characters of white space a token has at its beginning and end, with those that stand for a space."""
+    leading, trailing = (len(token) - len(_SPACE_BEFORE.sub("", text)) for text in (token, token[::-1]))
+    return leading, trailing
+
+
+def trimmed(batch: Batch, places: NDArray[np.int64], trims: Iterable[bool]) -> NDArray[np.int64]:
+    """Offsets of the tokens of texts without the white space at their ends, int64 [ids, 2].
+
+    `places` are int64 [ids, 4]: the offsets, and how much white space each token has at its beginning and end.
+    """
+    columns: list[NDArray[np.int64]] = [*places.T]
+    begins, ends, leading, trailing = columns
     is_first = np.zeros(len(batch.flat), np.bool_)
     is_first[batch.offsets[:-1][batch.tokens > 0]] = True
     for keeps_first in trims:
-        here = np.where(is_first | (begins == 0), 0, leading) if keeps_first else leading
-        begins = np.minimum(begins + here, ends)
+        kept = keeps_first & (leading == 1) & (is_first | (begins == 0))
+        begins = np.minimum(begins + np.where(kept, 0, leading), ends)
         ends = np.where((trailing > 0) & (ends >= trailing), np.maximum(ends - trailing, begins), ends)
     return np.stack([begins, ends], axis=1)

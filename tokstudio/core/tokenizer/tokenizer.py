@@ -48,6 +48,7 @@ from tokstudio.core.tokenizer.little_text import LittleTexts, compiler_is_loaded
 from tokstudio.core.tokenizer.model_input import (
     ModelInput,
     as_model_input,
+    edge_spaces,
     in_characters,
     input_shape,
     offset_trims,
@@ -535,8 +536,10 @@ class Tokenizer:
         shape = input_shape(settings, padding, truncation, max_length, add_special_tokens, self._padding_id)
         texts: Iterable[Text] = [text] if isinstance(text, (str, bytes)) else several_texts(text)
         allowed = () if (settings.config or {}).get("split_special_tokens") is True else "all"
+        # A library has trimmed them already.
+        trims = offset_trims(settings) if return_offsets and self.library is None else []
         if return_offsets:
-            encoded = shape.cut(*self._with_offsets(texts, allowed))
+            encoded = shape.cut(*self._with_offsets(texts, allowed, bool(trims)))
         else:
             encoded = shape.cut(self.encode_batch(texts, allowed_special=allowed), None)
         batch, places = encoded
@@ -544,25 +547,36 @@ class Tokenizer:
             # The `tokenizers` library puts a space that it adds where the character after it is.
             nowhere = np.flatnonzero(places[:, 0] == places[:, 1])
             places[[row for row in nowhere.tolist() if self.tokens[int(batch.flat[row])] == b" "], 1] += 1
-        # A library has trimmed them already.
-        if places is not None and self.library is None and (trims := offset_trims(settings)):
-            places = trimmed(batch, places, {token: self._spaces_of(token) for token in {*batch.flat.tolist()}}, trims)
+        if places is not None and trims:
+            places = trimmed(batch, places, trims)
         return as_model_input(*shape.filled(batch, places), is_one, return_tensors)
 
-    def _with_offsets(self, texts: Iterable[Text], allowed: AllowedSpecial) -> tuple[Batch, NDArray[np.int64]]:
-        """Encodes texts; the places of all tokens, int64 [ids, 2], in characters."""
-        ids, offsets = [np.empty(0, np.uint32)], [np.zeros((0, 2), np.int64)]
+    def _with_offsets(
+        self, texts: Iterable[Text], allowed: AllowedSpecial, with_spaces: bool
+    ) -> tuple[Batch, NDArray[np.int64]]:
+        """Encodes texts; int64 [ids, 2], the places of all tokens in characters; or [ids, 4], with `edge_spaces`."""
+        ids, rows = [np.empty(0, np.uint32)], [np.zeros((0, 4 if with_spaces else 2), np.int64)]
         for text in texts:
             some, places = self.encode_with_offsets(text, allowed_special=allowed)
             ids.append(some)
-            offsets.append(places)
+            rows.append(np.concatenate([places, self._spaces(text, some, places)], axis=1) if with_spaces else places)
         tokens = np.array(list(map(len, ids[1:])), np.int64)
-        return Batch.of(np.concatenate(ids), tokens), np.concatenate(offsets)
+        return Batch.of(np.concatenate(ids), tokens), np.concatenate(rows)
 
-    def _spaces_of(self, token: int) -> tuple[int, int]:
-        """How many spaces a token has at its beginning and end."""
-        raw = self.tokens[token] or b""
-        return len(raw) - len(raw.lstrip(b" ")), len(raw) - len(raw.rstrip(b" "))
+    def _spaces(self, text: Text, ids: NDArray[np.uint32], places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The `edge_spaces` of the tokens of a text, int64 [ids, 2]."""
+        numbers: list[int] = ids.tolist()
+        of_id = {number: edge_spaces(self._string(self.tokens[number] or b"")) for number in {*numbers}}
+        spaces = np.array([of_id[number] for number in numbers], np.int64).reshape(-1, 2)
+        specials = {number: token for token, number in self._content.special_tokens.items()}
+        characters = to_utf8(text).decode("utf-8", "surrogateescape")
+        for row in np.flatnonzero(np.isin(ids, list(specials))).tolist():
+            # With the white space that it takes. An unknown character is not the text of the unknown token.
+            begin, end = places[row].tolist()
+            found = characters[begin:end]
+            if numbers[row] != self.alphabet.unknown or specials[numbers[row]] in found:
+                spaces[row] = edge_spaces(found)
+        return spaces
 
     def encode_with_offsets(
         self, text: Text, unit: Literal["characters", "bytes"] = "characters", allowed_special: AllowedSpecial = ()
@@ -583,7 +597,8 @@ class Tokenizer:
             allowed_special: As for `encode`.
 
         Returns:
-            uint32 [tokens], and int64 [tokens, 2]. A token that is a part of a character has all of it.
+            uint32 [tokens], and int64 [tokens, 2]. A token that is a part of a character has all of it where characters
+            are counted. Each of several tokens of characters that are normalized together has all of them.
 
         Raises:
             ConfigError: As for `encode`; or this tokenizer reads characters, and the text is not UTF-8.
@@ -604,9 +619,10 @@ class Tokenizer:
         self, text: Text, allowed_special: AllowedSpecial = ()
     ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
         """The ids of a text, and int64 [tokens, 2], where each begins and ends in its UTF-8."""
-        ids, ends = yield from self.encode_with_ends_work(text, allowed_special)
+        ids, prepared, ends = yield from self._encode_with_ends_work(text, allowed_special)
         begins = np.concatenate([np.zeros(1, np.int64), ends])[: len(ends)]
-        return ids, np.stack([begins, ends], axis=1)
+        original = prepared.original(begins, begins=True), prepared.original(ends)
+        return ids, np.maximum.accumulate(np.stack(original, axis=1))
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token as its file spells it, such as "Ġthe"; None where there is none.
@@ -639,11 +655,14 @@ class Tokenizer:
     @cached_property
     def _strings(self) -> dict[str, int]:
         special, spelled = {number: token for token, number in self._content.special_tokens.items()}, dict[str, int]()
-        in_bytes = self.alphabet.base == "bytes"
         for number, token in enumerate(self.tokens):
             if token is not None and number not in special:
-                spelled[to_characters(token) if in_bytes else token.decode("utf-8", "replace")] = number
+                spelled[self._string(token)] = number
         return {**spelled, **self._content.special_tokens}
+
+    def _string(self, token: bytes) -> str:
+        """A token that is not special, as its file spells it."""
+        return to_characters(token) if self.alphabet.base == "bytes" else token.decode("utf-8", "replace")
 
     @cached_property
     def _string_of(self) -> dict[int, str]:
@@ -814,13 +833,19 @@ class Tokenizer:
             the first) to `ends[i]`. Of several tokens of characters that are normalized together, the first stands for
             all of them.
         """
+        ids, prepared, ends = yield from self._encode_with_ends_work(text, allowed_special)
+        # Special tokens beside each other may stand for the same white space.
+        return ids, np.maximum.accumulate(prepared.original(ends))
+
+    def _encode_with_ends_work(
+        self, text: Text, allowed_special: AllowedSpecial
+    ) -> Work[tuple[NDArray[np.uint32], PreparedText, NDArray[np.int64]]]:
+        """The ids of a text, uint32 [tokens], and int64 [tokens], the end of each token in the prepared text."""
         prepared = yield from self.prepared_work(text, allowed_special)
         ids = yield from self._encode_work(prepared)
         recognised = bool(self._tables.finders.allowed(allowed_special) | self.preparation.ordinary)
         raw = prepared.data[: prepared.size].tobytes() if prepared.changes else to_utf8(text)
-        ends = yield from ends_work(self.tokens, self.alphabet.unknown, raw, ids, recognised)
-        # Special tokens beside each other may stand for the same white space.
-        return ids, np.maximum.accumulate(prepared.original(ends))
+        return ids, prepared, (yield from ends_work(self.tokens, self.alphabet.unknown, raw, ids, recognised))
 
     def encode_texts_with_ends_work(
         self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()

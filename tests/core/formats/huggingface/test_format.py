@@ -131,6 +131,17 @@ def test_characters_are_what_the_library_reads_and_would_write(tmp_path, make):
     assert same(load(path), tokenizer)
 
 
+def test_a_vocabulary_without_characters_is_read_back(tmp_path):
+    unknown = of_characters("", special_tokens=["<unk>"], unknown_token="<unk>")
+    for tokenizer, ids in ((of_characters(""), []), (unknown, [0, 0, 0])):
+        path = tmp_path / f"{len(tokenizer)}.json"
+        save(tokenizer, path)
+        opened = load(path)
+        assert opened == tokenizer
+        assert opened.encode("the" if ids else "") == ids
+        assert library_ids(path, "the") == ids
+
+
 def test_a_sample_takes_part_in_the_proof(tmp_path):
     tokenizer = everything()
     alone, with_sample = save(tokenizer, tmp_path), save(tokenizer, tmp_path, sample="\ud83d" + TEXT * 300)

@@ -205,7 +205,6 @@ NO_CONTENT, TWO = "added token 1 has no content or no id", "a merge must be two 
         (banana, "added_tokens", [added("<s>", 10**9)], 'added token "<s>": id 1000000000 is too large'),
         (banana, "added_tokens", [added("\ud83d", 257)], 'added token "\\ud83d" is not a string'),
         (of_characters, "model", {"unk_token": 7}, "its unknown token is not a string"),
-        (of_characters, "model", {"vocab": {}, "merges": []}, "the vocabulary has no characters"),
         (
             of_characters,
             "model",

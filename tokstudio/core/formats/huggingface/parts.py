@@ -102,6 +102,10 @@ class ParsedFile:
         self.added, notes = own_tokens(name, self.added, self.vocabulary)
         check_around(name, self.settings)
         self.beside = beside
+        padding = FileSettings(padding=self.settings.get("padding")).padding_token
+        if padding is not None and beside.library_class(self.byte_level) is None:
+            # transformers gives it the role where the configuration names no other.
+            beside = replace(beside, roles={"pad_token": padding, **beside.roles})
         completed = beside.completed(self.added, self.vocabulary, self.byte_level, written)
         own = {token.content for token in self.added}
         self.tokens_beside = tuple(token.content for token in completed.tokens if token.content not in own)

@@ -232,8 +232,6 @@ def _alphabet(name: str, base: Base, parsed: ParsedFile) -> Alphabet:
         return Alphabet.of_bytes(ids)
     specials = {token.content for token in parsed.added}
     characters = [token for token in vocabulary if len(token) == 1 and token not in specials]
-    if not characters:
-        raise FormatError(f"{name}: the vocabulary has no characters.")
     if strange := next((token for token in characters if "\ud800" <= token <= "\udfff"), None):
         raise FormatError(f"{name}: the vocabulary has the token {shown(strange)}, which is not a character.")
     return Alphabet.of_characters("".join(characters), [vocabulary[token] for token in characters])

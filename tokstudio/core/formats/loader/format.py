@@ -420,7 +420,7 @@ def _read_merges(path: Path, name: str) -> Work[tuple[tuple[str, ...], NDArray[n
     names = tuple(map(str, columns))
     if rows and len(rows[0]) != len(names):
         raise FormatError(f"{name}: its merges have {several(len(rows[0]), 'number')} each, but not so many columns.")
-    return names, np.array(rows, np.int64).reshape(-1, len(names)), falls
+    return names, np.array(rows, np.int64).reshape(len(rows), len(names)), falls
 
 
 def _row(value: object) -> list[int]:
