@@ -199,6 +199,7 @@ class ComparedText:
     characters: int  # code points; each byte that is not UTF-8 counts as one
     beyond_ascii: int  # of these, all but those of ASCII
     lines: int
+    is_lines: bool  # whether each document is one line, even an empty one
     found_words: FoundWords
 
     @property
@@ -329,6 +330,7 @@ def text_work(
         characters=characters,
         beyond_ascii=characters - of_ascii,
         lines=lines,
+        is_lines=is_lines,
         found_words=words,
     )
 
