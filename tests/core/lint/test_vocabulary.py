@@ -126,6 +126,9 @@ class TestReach:
         assert '"hee"' in said[1]
         assert "the pattern splits" in said[2]
         assert not found(folder(tmp_path), "unreachable-tokens")
+        tokenizer = {**content(merges=["e Ì", "eÌ ģ"]), "normalizer": {"type": "NFC"}}
+        said = message(folder(tmp_path, tokenizer), "unreachable-tokens")
+        assert said == 'No text becomes 1 token, because the normalizer changes its text: "e\u0301".'
 
     def test_whole_words_that_merging_never_makes_are_told(self, tmp_path):
         tokenizer = content(vocabulary=["zz"], model={"ignore_merges": True})
