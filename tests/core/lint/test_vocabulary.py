@@ -114,6 +114,13 @@ class TestRows:
         config["chat_template"] = f"{{# as {names[11]} #}}{{{{ messages }}}}"
         place = folder(tmp_path, content(specials=names), config=config)
         assert "11 of them have no role" in message(place, "reserved-tokens")
+        # Added tokens that are not special are none.
+        tokenizer = content(specials=names)
+        for token in tokenizer["added_tokens"][:7]:
+            token["special"] = False
+        assert "5 special tokens" in message(folder(tmp_path, tokenizer), "reserved-tokens")
+        tokenizer["added_tokens"][7]["special"] = tokenizer["added_tokens"][8]["special"] = False
+        assert not found(folder(tmp_path, tokenizer), "reserved-tokens")
 
 
 class TestReach:

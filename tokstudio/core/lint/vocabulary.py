@@ -140,7 +140,8 @@ def reserved_work(subject: Subject) -> Observations:
     """Reserved tokens, and how many are free."""
     tokenizer = subject.opened
     texts = "\n".join(subject.templates.values())
-    groups = [group for group in by_number(tokenizer.special_tokens).values() if len(group) >= _LIKE]
+    special = [token for token in tokenizer.special_tokens if token not in tokenizer.preparation.ordinary]
+    groups = [group for group in by_number(special).values() if len(group) >= _LIKE]
     reserved = [token for group in groups for token in group]
     free = [token for token in reserved if is_reserved(tokenizer, token) and token not in texts]
     if not reserved:
