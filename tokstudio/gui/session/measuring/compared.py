@@ -286,9 +286,10 @@ def missing_works(
             result, counts = results.get(key), results.get(by_merge)
             if column.whole is not None and counts is None:
                 works[by_merge] = partial(_by_merge_work, row, column.whole, store)
-            elif column.whole is not None and isinstance(counts, CountsByMerge) and not need and row.is_utf8:
-                continue
-            elif result is None or (need and isinstance(result, Cell) and need not in result.parts):
+            by_position = (
+                column.whole is not None and isinstance(counts, CountsByMerge | None) and not need and row.is_utf8
+            )
+            if not by_position and (result is None or (need and isinstance(result, Cell) and need not in result.parts)):
                 works[key] = partial(_cell_work, row, column, need, result, store)
     return works
 
