@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tokstudio import Corpus, Tokenizer, TrainingConfig, train
-from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NOT_MADE, REACHED, reachability_work
+from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NORMALIZED, NOT_MADE, REACHED, reachability_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.pretokenization.patterns import NAMES
+from tokstudio.core.pretokenization.preparation import Preparation
+from tokstudio.core.text.nfc import nfc
 
 LETTERS = "ab 1."
 #: Every text of up to five of these letters: a token of three has all that can stand before and behind it.
@@ -70,6 +72,55 @@ def test_each_reason_has_its_own_constant():
         CUT, REACHED, REACHED, MADE_OTHERWISE, NOT_MADE, CUT, REACHED,
     ]  # fmt: skip
     assert tokenizer.encode("no") == [262]
+
+
+def merged(*texts: bytes) -> list[list[int]]:
+    """Merges of bytes that make each text, from the left."""
+    rows: list[list[int]] = []
+    for text in texts:
+        left = text[0]
+        for byte in text[1:]:
+            rows.append([left, byte])
+            left = 255 + len(rows)
+    return rows
+
+
+def test_tokens_whose_text_the_normalizer_changes_are_reached_by_no_text():
+    # U+1F77 becomes U+03AF, "e" and U+0301 one character, and U+0344 two; a mark alone and a part of one stay.
+    texts = [b"\xe1\xbd\xb7", b"e\xcc\x81", b"\xaa\xcd\x84", b"\xcc\x81", b"o\xcc", b"\xc3\xa9"]
+    rows, tokens = merged(*texts), Preparation(nfc=True)
+    special = 256 + len(rows)
+    made = dict(tokens_of(Tokenizer(np.array(rows), pattern="none")))
+    plain = Tokenizer(
+        np.array(rows), pattern="none", special_tokens={"\u212b": special}, extra_tokens={special + 1: b"\xcd\xb4"},
+        whole_words=[special + 1],
+    )  # fmt: skip
+    assert set(reach(plain)) == {REACHED}
+    found = reach(plain.changed(preparation=tokens))
+    changed = {token for token, kind in enumerate(found) if kind == NORMALIZED}
+    assert changed == {made[text] for text in texts[:3]} | {special + 1}
+    assert {found[token] for token in set(range(special + 1)) - changed} == {REACHED}
+    seen = set(plain.changed(preparation=tokens).encode_batch([*texts, b"\xcd\xb4"]).flat.tolist())
+    assert not seen & changed
+
+
+@settings(max_examples=12)
+@given(st.lists(st.sampled_from("eo\u0301\u0344\u1f77\u212b\u1100\u1161가"), min_size=2, max_size=3, unique=True))
+def test_no_text_becomes_a_token_that_is_told_to_be_changed(letters):
+    tokenizer = train(
+        Corpus.from_texts(["".join(text) for text in product(letters, repeat=3)]), TrainingConfig(vocabulary_size=290)
+    ).changed(preparation=Preparation(nfc=True))
+    texts = ["".join(text) for size in range(1, 5) for text in product(letters, repeat=size)]
+    seen, found = set(tokenizer.encode_batch(texts).flat.tolist()), reach(tokenizer)
+    for token, kind in enumerate(found):
+        raw = tokenizer.tokens[token] or b""
+        text = raw.decode("utf-8", "surrogateescape")
+        assert (kind == NORMALIZED) == (nfc(text) != text)
+        assert kind == REACHED or token not in seen
+
+
+def tokens_of(tokenizer: Tokenizer) -> list[tuple[bytes, int]]:
+    return [(tokenizer.tokens[token] or b"", token) for token in range(len(tokenizer.tokens))]
 
 
 DOUBLED = [[97, 97], *([256 + k, 256 + k] for k in range(9))]

@@ -12,6 +12,7 @@ from tokstudio import ByteTokenizer, CharacterTokenizer, Corpus, Tokenizer, Word
 from tokstudio.core.comparison import changed_texts
 from tokstudio.core.comparison.changed_texts import CHANGES, TypingErrors, with_error
 from tokstudio.core.comparison.figures import FIGURES
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.trainer import train
 
@@ -115,15 +116,21 @@ def test_changed_texts_and_numbers_are_measured_only_where_they_are_asked_for(mo
     assert not np.isnan(made.figure("upper_case", encode=False)[0, 0])
 
 
-@given(st.text("aé日😀", max_size=12), st.integers(0, 9))
-def test_characters_in_several_tokens_are_those_of_a_recount(text: str, merges: int) -> None:
+@given(
+    st.text("aé日😀", max_size=12).map(str.encode)
+    | st.lists(st.sampled_from([*"aé日😀", b"\xc3", b"\xa9", b"\xe6\x97", b"\xf0"]), max_size=12).map(
+        lambda parts: b"".join(part.encode() if isinstance(part, str) else part for part in parts)
+    ),
+    st.integers(0, 9),
+)
+def test_characters_in_several_tokens_are_those_of_a_recount(raw: bytes, merges: int) -> None:
     tokenizer = cutting().at(merges)
-    made = compare({"one": tokenizer, "bytes": ByteTokenizer()}, {"text": text}, threads=1)
-    places, at = list[tuple[int, int]](), 0
+    made = compare({"one": tokenizer, "bytes": ByteTokenizer()}, {"text": raw}, threads=1)
+    text, places, at = raw.decode("utf-8", "surrogateescape"), list[tuple[int, int]](), 0
     for character in text:
-        places.append((at, at := at + len(character.encode())))
+        places.append((at, at := at + len(character.encode("utf-8", "surrogateescape"))))
     for column, each in enumerate((tokenizer, ByteTokenizer())):
-        ends = np.cumsum([len(each.decode_bytes([token])) for token in each.encode(text)]).tolist()
+        ends = np.cumsum([len(each.decode_bytes([token])) for token in each.encode(raw)]).tolist()
         cut = sum(any(start < end < stop for end in ends) for start, stop in places)
         wide = sum(ord(character) > 127 for character in text)
         crossing = 0
@@ -133,6 +140,23 @@ def test_characters_in_several_tokens_are_those_of_a_recount(text: str, merges: 
         expected = cut / wide if wide else np.nan, crossing / len(ends) if ends else np.nan
         values = [made.figure(name)[0, column] for name in ("characters_cut", "crosses_characters")]
         assert values == pytest.approx(expected, nan_ok=True)
+
+
+def test_bytes_that_are_not_utf8_are_characters_of_one_token() -> None:
+    texts = {
+        "one": b"\xff",
+        "cut": b"a\xe2\x82 x",
+        "latin": "déjà vu, garçon".encode("latin-1"),
+        "documents": Source.from_texts([b"\xe2", b"\x82\xac", "é"]),
+        "utf-8": "aé",
+    }
+    joining = Tokenizer(np.array([[0xE9, ord("j")], [ord("a"), 0xE2], [0x82, 0xAC]]), pattern="none")
+    made = compare({"bytes": ByteTokenizer(), "joining": joining, "characters": CharacterTokenizer()}, texts)
+    cut, crossing = made.figure("characters_cut"), made.figure("crosses_characters")
+    assert cut.tolist() == [[0, 0, 0]] * 3 + [[1 / 4, 1 / 4, 0], [1, 1, 0]]
+    assert not crossing.any()
+    assert made.totals("characters_cut").tolist() == [2 / 11, 2 / 11, 0]
+    assert made.totals("crosses_characters").tolist() == [0, 0, 0]
 
 
 def cutting() -> Tokenizer:

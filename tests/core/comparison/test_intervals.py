@@ -163,8 +163,6 @@ def test_a_line_has_the_tokens_that_end_in_it(tokenizer: AnyTokenizer, text: str
         whole = [line for document in documents for line in document.splitlines(keepends=True)]
         counts = finish(line_counts_work(tokenizer, measured))
         assert counts.sum() == sum(len(tokenizer.encode(document)) for document in documents)
-        if measured.lines == measured.source.documents:
-            whole = documents
         assert np.diff(finish(line_ends_work(measured)), prepend=0).tolist() == [len(line.encode()) for line in whole]
         assert len(counts) == len(whole) == measured.lines
     if isinstance(tokenizer, Tokenizer) and text:
@@ -185,6 +183,21 @@ def test_lines_of_a_library_are_counted_too(tmp_path: Path) -> None:
     ends = made.intervals("tokens_per_line")
     assert ends[0].tolist() == ends[1].tolist()
     assert ends[0, 0, 0] < made.figure("tokens_per_line")[0, 0] < ends[0, 0, 1]
+
+
+def test_lines_are_drawn_in_whatever_documents_they_are() -> None:
+    lines = [f"{'a' * (3 * number + 1)}\n" for number in range(12)]
+    pairs = [text for first in range(0, 12, 2) for text in ("".join(lines[first : first + 2]), "")]
+    texts = {"one": "".join(lines), "each": Source.from_texts(lines), "as many": Source.from_texts(pairs)}
+    made = compare({"own": own(), "bytes": ByteTokenizer()}, texts, base="one")
+    assert made.measured[2].lines == made.measured[2].source.documents == 12
+    for name in ("bytes_per_token", "tokens_per_line"):
+        ends = made.intervals(name)
+        assert ends[2].tolist() == ends[1].tolist() == ends[0].tolist(), name
+    assert made.intervals("premium").tolist() == [[[1, 1]] * 2] * 3
+    assert made.intervals("gini").tolist() == [[0, 0]] * 2
+    counts = finish(line_counts_work(ByteTokenizer(), made.measured[2]))
+    assert counts.tolist() == [len(line) for line in lines]
 
 
 def test_every_form_has_the_intervals(parallel: Comparison) -> None:

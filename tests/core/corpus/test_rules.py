@@ -260,20 +260,46 @@ def test_mojibake_of_cp1252_is_found_and_its_source_is_not() -> None:
 @given(st.binary(max_size=60) | st.text("a\t\r\v\x00\x1b\x7f\x80\x85\x9f\xa0\ufffd\n", max_size=30).map(str.encode))
 def test_control(text: bytes) -> None:
     def finds(line: bytes) -> bool:
-        return re.search("[\0-\x08\x0e-\x1f\x7f-\x9f\ufffd]", line.decode("utf-8", "surrogateescape")) is not None
+        return (
+            re.search("[\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufffd]", line.decode("utf-8", "surrogateescape")) is not None
+        )
 
     assert _as_found(finish(marks_work(_corpus([text]), "control")), ([text],)) == _by_line(([text],), finds)
 
 
 _MARKUP = re.compile(
-    rb"<[!?][^<>]*>|</?[A-Za-z][A-Za-z0-9:-]*(?=[>/ \t])[^<>]*>|&(?=#?[A-Za-z0-9]+;)(?=[^;]{1,31};)#?[A-Za-z0-9]+;"
+    rb"<[!?][^<>]*>|</?[A-Za-z_\xc3-\xe1\xe3-\xf4][A-Za-z0-9:_.\x80-\xbf\xc3-\xe1\xe3-\xf4-]*(?=[> \t]|/>)[^<>]*>"
+    rb"|&(?=#?[A-Za-z0-9]+;)(?=[^;]{1,31};)#?[A-Za-z0-9]+;"
 )
 
 
 @in_small_pieces
 @given(
     st.lists(
-        st.sampled_from(["<", ">", "/", "p", "a1", " ", "&", "#", ";", "!", "text", "amp", "x" * 31, "\n", "é"]),
+        st.sampled_from(
+            [
+                "<",
+                ">",
+                "/",
+                "p",
+                "a1",
+                " ",
+                "&",
+                "#",
+                ";",
+                "!",
+                "text",
+                "amp",
+                "x" * 31,
+                "\n",
+                "é",
+                "–",
+                "_",
+                ".",
+                ":",
+                "-",
+            ]
+        ),
         max_size=30,
     ).map("".join)
 )
@@ -287,13 +313,39 @@ def test_markup(text: str) -> None:
     assert _as_found(finish(marks_work(_corpus([raw]), "markup")), ([raw],)) == _by_line(([raw],), finds)
 
 
+@pytest.mark.parametrize(
+    ("line", "is_markup"),
+    [
+        ("<my_tag/><_x.y z='1'></my_tag>", True),
+        ("<тег>ж</тег>", True),
+        ("<ns:a-1.b></ns:a-1.b>", True),
+        ("<br/>", True),
+        ("<https://example.org/page>", False),
+        ("<doi:10.1000/182>", False),
+        ("<someone@example.org>", False),
+        ("a <– b –>", False),
+        ("<.a> <-b> <1c>", False),
+    ],
+)
+def test_names_of_tags_are_those_of_xml_and_an_address_is_none(line: str, is_markup: bool) -> None:
+    assert len(finish(marks_work(_corpus([line.encode()]), "markup"))) == is_markup
+
+
+def test_marks_on_letters_are_no_letters() -> None:
+    thai = "ก็ก้ก"
+    lines = [*["common text of many letters"] * 50, thai, f"{thai}กก"]
+    marks = finish(marks_work(_corpus([line.encode() for line in lines]), "rare-script"))
+    assert marks.document.tolist() == [51]
+
+
 @in_small_pieces
-@given(st.lists(st.lists(st.text("abcdefgжщ日本ไทย1 \n", max_size=40), max_size=3), min_size=1, max_size=2))
+@given(st.lists(st.lists(st.text("abcdefgжщ日本ไทย\u0e47\u0e491 \n", max_size=40), max_size=3), min_size=1, max_size=2))
 def test_rare_script(texts: list[list[str]]) -> None:
     sources = tuple([text.encode() for text in each] for each in texts)
 
     def scripts(text: str) -> Counter[str]:
-        return Counter(script for character in text if (script := script_of(character)) is not None)
+        letters = filter(str.isalpha, text)
+        return Counter(script for letter in letters if (script := script_of(letter)) is not None)
 
     expected: Found = set()
     for source, documents in enumerate(texts):

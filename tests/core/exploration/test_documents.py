@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.texts import document
-from tokstudio import ByteTokenizer, ConfigError, Corpus, explore
+from tokstudio import ByteTokenizer, CharacterTokenizer, ConfigError, Corpus, explore
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.exploration import documents as table
 from tokstudio.core.text.languages import SCRIPTS, script_of
@@ -93,6 +93,7 @@ def test_the_tokens_of_documents_need_a_tokenizer():
     here = explore(corpus, ByteTokenizer()).documents
     assert here["tokens"].tolist() == [2, 0, 3]
     np.testing.assert_array_equal(here["bytes_per_token"], [1, np.nan, 1])
+    assert explore(Corpus.from_texts(["éab"]), CharacterTokenizer()).documents["bytes_per_token"].tolist() == [4 / 3]
 
 
 def test_a_table_of_documents_holds_no_column_twice():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.core.lint.made import content, folder, found, message
 from tokstudio.core.lint.findings import Observation
 from tokstudio.core.lint.subject import Files, Subject
-from tokstudio.core.lint.texts import pairs_work
+from tokstudio.core.lint.texts import difference, pairs_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 RULE = "decoding-differs"
@@ -38,6 +38,18 @@ class TestDecoding:
         [finding] = found(folder(tmp_path, content(normalizer=steps)), RULE, {"text": "a  b"})
         assert "white space (1)" in finding.message
         assert finding.example == '"a  b" becomes "a b"'
+
+    def test_both_parts_of_the_example_end_at_the_same_place_of_the_text(self):
+        text = "The quick brown fox jumps over the lazy dog."
+        for line, back, told in (
+            (f" {text}", text, '" The quick b" becomes "The quick b"'),
+            (text, f" {text}", '"The quick br" becomes " The quick br"'),
+            (f"{text[:9]}{'.' * 20}{text[9:]}", text, f'"The quick{"." * 20}" becomes "The quick"'),
+            (text, text.replace("T", "t"), '"The quick br" becomes "the quick br"'),
+            ("one  and  two  and  three", "one and two and three", '"one  and  two  a" becomes "one and two a"'),
+            (text, "The quick", '"The quick brown fox jumps over the lazy …" becomes "The quick"'),
+        ):
+            assert difference(line, back) == told
 
     def test_text_that_comes_back_is_none(self, tmp_path):
         for normalizer in (None, {"type": "NFC"}):

@@ -114,6 +114,13 @@ class TestRows:
         config["chat_template"] = f"{{# as {names[11]} #}}{{{{ messages }}}}"
         place = folder(tmp_path, content(specials=names), config=config)
         assert "11 of them have no role" in message(place, "reserved-tokens")
+        # Added tokens that are not special are none.
+        tokenizer = content(specials=names)
+        for token in tokenizer["added_tokens"][:7]:
+            token["special"] = False
+        assert "5 special tokens" in message(folder(tmp_path, tokenizer), "reserved-tokens")
+        tokenizer["added_tokens"][7]["special"] = tokenizer["added_tokens"][8]["special"] = False
+        assert not found(folder(tmp_path, tokenizer), "reserved-tokens")
 
 
 class TestReach:
@@ -126,6 +133,9 @@ class TestReach:
         assert '"hee"' in said[1]
         assert "the pattern splits" in said[2]
         assert not found(folder(tmp_path), "unreachable-tokens")
+        tokenizer = {**content(merges=["e Ì", "eÌ ģ"]), "normalizer": {"type": "NFC"}}
+        said = message(folder(tmp_path, tokenizer), "unreachable-tokens")
+        assert said == 'No text becomes 1 token, because the normalizer changes its text: "e\u0301".'
 
     def test_whole_words_that_merging_never_makes_are_told(self, tmp_path):
         tokenizer = content(vocabulary=["zz"], model={"ignore_merges": True})

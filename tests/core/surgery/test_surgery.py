@@ -42,6 +42,7 @@ from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.surgery.prune import removal_order_work, tokens_of_scripts_work
 from tokstudio.core.text.byte_level import CHARACTER_OF
 
@@ -363,6 +364,12 @@ def test_tokens_that_another_pattern_always_splits_are_listed():
     assert point.holds
     assert f"{np.count_nonzero(reach != REACHED):,} never produced" in point.sentence
     assert any(line.endswith("is always split by the pattern.") for line in point.details)
+    changed = train(Corpus.from_text("e\u0301 " * 20), TrainingConfig(vocabulary_size=258))
+    normalizing = changed.changed(preparation=Preparation(nfc=True))
+    forked = extend(normalizing, Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=260))
+    (point,) = [point for point in verify(forked).points if point.number == 4]
+    assert point.holds
+    assert any(line.endswith("is changed by the normalizer.") for line in point.details)
 
 
 # --- New tokens with the ids of reserved special tokens ---------------------------------------------------------------

@@ -1,9 +1,9 @@
-"""Finds tokens that no text becomes, because other merges come first or the pattern splits them.
+"""Finds tokens that no text becomes, because other merges come first, or the pattern or the normalizer prevents it.
 
 Merging depends only on adjacent tokens, so a token that occurs in some text also results from its own bytes alone. That
 decides what merges can make. The pattern may still split it in every context: a regular expression can depend on
-anything, so tokens are tried among neighbours of each class that patterns distinguish. Land and Bartolo (2024,
-arXiv:2405.05417) call such tokens unreachable.
+anything, so tokens are tried among neighbours of each class that patterns distinguish. Every part of a text in form NFC
+is in this form. Land and Bartolo (2024, arXiv:2405.05417) call such tokens unreachable.
 """
 
 # SPDX-License-Identifier: MIT
@@ -19,6 +19,7 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.pretokenization.patterns import splitter, word_ends
 from tokstudio.core.pretokenization.word_table import PADDING
+from tokstudio.core.text.nfc import nfc_changes
 from tokstudio.core.text.utf8 import is_utf8
 from tokstudio.core.tokenizer.self_encoding import merged_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -26,8 +27,9 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: The results for a token: some text becomes it; no merge makes it; its bytes become other tokens; it is always split.
-REACHED, NOT_MADE, MADE_OTHERWISE, CUT = range(4)
+#: The results for a token: some text becomes it; no merge makes it; its bytes become other tokens; it is always split;
+#: the normalizer changes its text.
+REACHED, NOT_MADE, MADE_OTHERWISE, CUT, NORMALIZED = range(5)
 
 _NEIGHBOURS = ("", " ", "\n", "a", "A", "中", "\u0301", "1", ".", "'")
 # After an apostrophe, patterns distinguish the letters of 's, 're, 've and 'll.
@@ -41,20 +43,25 @@ _FEW = 64  # tokens to try among all neighbours at once
 def reachability_work(tokenizer: Tokenizer) -> Work[NDArray[np.uint8]]:
     """Whether some text becomes each id, as one of the constants; uint8 [len(tokenizer.tokens)].
 
-    Base tokens, special tokens, what supermerges make, all tokens of another library and all of Picky BPE, whose
-    removals depend on the text around, count as reached. For a token that begins or ends within a character, or is
-    longer than 4 KiB, only the merges are tried.
+    Special tokens and all tokens of another library count as reached; so do, unless the normalizer changes their text,
+    base tokens, what supermerges make and all tokens of Picky BPE, whose removals depend on the text around. For a
+    token that begins or ends within a character, or is longer than 4 KiB, the pattern is not tried.
     """
     results = np.full(len(tokenizer.tokens), REACHED, np.uint8)
     unmade = [token for token in tokenizer.extra_tokens if tokenizer.kind(token) == "unreachable"]
     results[unmade] = NOT_MADE
-    if tokenizer.library is not None or tokenizer.removals is not None:
+    if tokenizer.library is not None:
+        return results
+    ordinary = np.setdiff1d(tokenizer.tokens.ids(), [*unmade, *tokenizer.special_tokens.values()]).astype(np.int32)
+    changed = (yield from _normalized_work(tokenizer, ordinary)) if tokenizer.preparation.nfc else ordinary[:0]
+    results[changed] = NORMALIZED
+    if tokenizer.removals is not None:
         return results
     # What a supermerge makes was in the corpus, and depends on the words beside it.
     within = slice(None) if tokenizer.supermerges is None else ~tokenizer.supermerges
-    shortest = _shortest(tokenizer, np.unique(tokenizer.merge_results[within]))
-    ordinary = tokenizer.whole_words.difference(tokenizer.special_tokens.values())
-    words = _shortest(tokenizer, np.array(sorted(ordinary), np.int32))
+    shortest = _shortest(tokenizer, np.setdiff1d(tokenizer.merge_results[within], changed))
+    words = tokenizer.whole_words.difference(tokenizer.special_tokens.values(), changed.tolist())
+    words = _shortest(tokenizer, np.array(sorted(words), np.int32))
     for first in range(0, len(shortest), _STEP):
         ids = shortest[first : first + _STEP]
         tokens = _bytes_of(tokenizer, ids)
@@ -71,6 +78,17 @@ def reachability_work(tokenizer: Tokenizer) -> Work[NDArray[np.uint8]]:
         results[ids[~cut]] = REACHED
         results[ids[cut & ~(np.isin(ids, shortest) & (results[ids] == REACHED))]] = CUT
     return results
+
+
+def _normalized_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[NDArray[np.int32]]:
+    """The ids whose tokens have whole characters that normalization to form C changes, so that no text has them."""
+    shortest, found = _shortest(tokenizer, ids), list[int]()
+    for first in range(0, len(shortest), _STEP):
+        some = shortest[first : first + _STEP]
+        tokens = zip(some.tolist(), _bytes_of(tokenizer, some), strict=True)
+        found += [token for token, raw in tokens if not raw.isascii() and any(nfc_changes(raw))]
+        yield Progress("trying tokens", first, len(shortest))
+    return np.array(found, np.int32)
 
 
 def _cut_work(pattern: str, tokens: Sequence[bytes], *, whole: bool) -> Work[NDArray[np.bool_]]:

@@ -49,6 +49,9 @@ class TokenCounts:
     counts: NDArray[np.int64]  # [used], at least 1
     remarks: tuple[str, ...] = ()  # each a sentence: unknown tokens, text that is lost or normalised
     loses_text: bool = False  # fewer tokens may then mean less text
+    # Of text that is not UTF-8: how many characters are in several tokens, and how many tokens have a part of one and
+    # bytes of another; tokens alone do not tell that. NaN where it is not known.
+    parts_of_characters: tuple[float, float] | None = None
 
     @classmethod
     def of(cls, by_id: NDArray[Any]) -> TokenCounts:

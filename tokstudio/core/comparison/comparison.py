@@ -494,7 +494,12 @@ class Comparison:
         )
         needs = [need for need in first.parts if all(need in cell.parts for cell in measured)]
         parts = {need: joined_parts([cell.parts[need] for cell in measured]) for need in needs}
-        return Cell(first.of, text, joined_counts(tuple(cell.counts for cell in measured)), parts)
+        counts = joined_counts(tuple(cell.counts for cell in measured))
+        if any(cell.counts.parts_of_characters is not None for cell in measured):
+            of_cells = np.array([cell.parts_of_characters for cell in measured], np.float64)
+            cut, crossing = of_cells.sum(axis=0).tolist()
+            counts = replace(counts, parts_of_characters=(cut, crossing))
+        return Cell(first.of, text, counts, parts)
 
 
 def figure_of(name: str) -> Figure:

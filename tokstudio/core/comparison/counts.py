@@ -17,6 +17,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.changed_texts import ChangedTokens, changed_tokens_work
+from tokstudio.core.comparison.cut_characters import parts_of_characters_work
 from tokstudio.core.comparison.numbers import NumberSplits, numbers_work
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.core.corpus.corpus import Corpus
@@ -79,7 +80,8 @@ def counts_work(tokenizer: AnyTokenizer, text: ComparedText, store: TokenStore |
     corpus = Corpus((text.source,))
     counts = yield from (uses_work(tokenizer, corpus) if store is None else store.counts_work(tokenizer, corpus))
     remarks, loses_text = yield from _remarks_work(tokenizer, text, counts)
-    return replace(counts, remarks=remarks, loses_text=loses_text)
+    parts = None if text.is_utf8 else (yield from parts_of_characters_work(tokenizer, text))
+    return replace(counts, remarks=remarks, loses_text=loses_text, parts_of_characters=parts)
 
 
 def _remarks_work(

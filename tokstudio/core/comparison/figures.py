@@ -135,8 +135,10 @@ class Cell:
         return ratio(counts[invalid].sum(), tokens), ratio(counts[inside].sum(), tokens)
 
     @cached_property
-    def parts_of_characters(self) -> tuple[int, int]:
+    def parts_of_characters(self) -> tuple[float, float]:
         """How many characters are in several tokens, and how many tokens have a part of one and bytes of another."""
+        if self.counts.parts_of_characters is not None:
+            return self.counts.parts_of_characters
         starts, crosses = self.of.parts_of_characters(self.counts.ids)
         # Each character in several tokens has one that begins and does not end it.
         return int(self.counts.counts[starts].sum()), int(self.counts.counts[crosses].sum())

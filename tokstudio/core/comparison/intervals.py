@@ -66,11 +66,8 @@ class Resampling:
 
 
 def line_ends_work(text: ComparedText) -> Work[Counts]:
-    """int64 [lines], where each line of a text ends, after its line feed.
-
-    Where a text has as many documents as lines, each document is one, even an empty one.
-    """
-    if text.lines == text.source.documents:
+    """int64 [lines], where each line of a text ends, after its line feed."""
+    if text.is_lines:
         return np.asarray(text.source.ends, np.int64)
     lines = yield from lines_work(text.source)
     return np.append(lines[1:, 0], [len(text.source.data)][: len(lines)])
@@ -84,10 +81,9 @@ def line_counts_work(tokenizer: AnyTokenizer, text: ComparedText) -> Work[Counts
     source, encoder = text.source, DocumentEncoder(tokenizer, recognise=False)
     line_ends = yield from line_ends_work(text)
     counts = np.zeros(len(line_ends), np.int64)
-    has_documents = text.lines == source.documents
     for first, last, start, stop in document_groups(source):
         data, ends = np.array(source.data[start:stop]), (source.ends[first:last] - start).astype(np.int64)
-        if has_documents:
+        if text.is_lines:
             _, counts[first:last] = without_marks((yield from encoder.ids_work(data, ends)))
             continue
         _, lines, tokens = yield from encoder.lines_work(data, ends, of_last_bytes=True)

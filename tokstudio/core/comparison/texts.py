@@ -19,7 +19,7 @@ from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.readers.files import Budget
 from tokstudio.core.corpus.source import CountedWith, Source, groups
-from tokstudio.core.corpus.statistics import characters_work, lines_work
+from tokstudio.core.corpus.statistics import characters_work, is_utf8_work, lines_work
 from tokstudio.core.pretokenization.count_words import count_work
 from tokstudio.core.pretokenization.special_tokens import cut_sources_work
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
@@ -198,7 +198,9 @@ class ComparedText:
     bytes: int
     characters: int  # code points; each byte that is not UTF-8 counts as one
     beyond_ascii: int  # of these, all but those of ASCII
+    is_utf8: bool
     lines: int
+    is_lines: bool  # whether each document is one line, even an empty one
     found_words: FoundWords
 
     @property
@@ -313,6 +315,7 @@ def text_work(
     if source.counts is not None:
         raise ConfigError(f"{name} has word counts, not text: tokenizers cannot be compared on it.")
     characters, of_ascii = yield from characters_work(source)
+    is_utf8 = yield from is_utf8_work(source)
     lines = source.documents if is_lines else (yield from lines_work(source))
     words, hashes = FoundOnce(partial(_words_of, source)), FoundOnce(lambda: finish(_hashes_work(source, whole)))
     if at_once:
@@ -328,7 +331,9 @@ def text_work(
         bytes=source.bytes,
         characters=characters,
         beyond_ascii=characters - of_ascii,
+        is_utf8=is_utf8,
         lines=lines,
+        is_lines=is_lines,
         found_words=words,
     )
 

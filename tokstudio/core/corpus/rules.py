@@ -22,6 +22,7 @@ from tokstudio.core.corpus.marks import LINES, PIECE, Gone, GrowingMarks, Marked
 from tokstudio.core.corpus.near_duplicates import near_duplicates_work
 from tokstudio.core.corpus.source import Source, WithSources, groups
 from tokstudio.core.text.languages import SCRIPTS, script_numbers
+from tokstudio.core.text.unicode_classes import LETTER, classes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -293,7 +294,7 @@ def _rare_script_work(corpus: WithSources, threshold: float, gone: Gone) -> Work
 
     yield Progress("looking for rare-script")
     totals = np.zeros((len(corpus.sources), len(SCRIPTS) + 1), np.int64)
-    nothing, scripts = np.zeros(len(SCRIPTS) + 1, np.bool_), script_numbers()
+    nothing, scripts = np.zeros(len(SCRIPTS) + 1, np.bool_), script_numbers() * (classes() & LETTER != 0)
     total, found = 2 * _size_of(corpus), GrowingMarks("rare-script")
     for lines, done in lines_of(corpus, gone):
         starts, stops = read_only(lines.starts), read_only(lines.stops)

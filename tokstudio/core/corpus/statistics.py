@@ -116,6 +116,20 @@ def characters_work(source: Source) -> Work[tuple[int, int]]:
     return characters, ascii_bytes
 
 
+def is_utf8_work(source: Source) -> Work[bool]:
+    """Whether each document of a source is UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    if _split_characters(source):
+        return False
+    for start in range(0, len(source.data), _PIECE):
+        try:
+            decoder.decode(source.data[start : start + _PIECE].tobytes(), start + _PIECE >= len(source.data))
+        except UnicodeDecodeError:
+            return False
+        yield Progress("counting characters", start, len(source.data))
+    return True
+
+
 def lines_work(source: Source) -> Work[int]:
     """How many lines a text has."""
     return (yield from _lines(source))[0]

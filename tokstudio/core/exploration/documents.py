@@ -46,7 +46,7 @@ class DocumentTable(Mapping[str, "NDArray[Any]"]):
             return self._columns[name]
         # In pieces, so that a third column is not made for it.
         tokens, at = self._columns["tokens"], 0
-        per_token = np.full(len(tokens), np.nan, np.float32)
+        per_token = np.full(len(tokens), np.nan)
         for sizes in _told(self._corpus, _sizes):
             here = slice(at, at := at + len(sizes))
             np.divide(sizes, tokens[here], out=per_token[here], where=tokens[here] > 0)

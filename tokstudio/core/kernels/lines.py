@@ -416,7 +416,7 @@ def find_controls(data: Bytes, starts: Int64, stops: Int64, least: float, marks:
             elif byte == 0x7F:
                 found += 1
             elif byte == 0xC2 and at + 1 < stop:
-                found += 0x80 <= data[at + 1] <= 0x9F
+                found += 0x80 <= data[at + 1] <= 0x9F and data[at + 1] != 0x85
             elif byte == 0xEF and at + 2 < stop:
                 found += data[at + 1] == 0xBF and data[at + 2] == 0xBD
         marks[number] = found >= least
@@ -425,6 +425,17 @@ def find_controls(data: Bytes, starts: Int64, stops: Int64, least: float, marks:
 @inner
 def _is_letter(byte: int) -> bool:
     return 0x41 <= byte <= 0x5A or 0x61 <= byte <= 0x7A
+
+
+@inner
+def _begins_name(byte: int) -> bool:
+    """Whether a name of XML may begin with a byte; of other characters than ASCII, those that are mostly letters."""
+    return _is_letter(byte) or byte == 0x5F or (0xC3 <= byte <= 0xF4 and byte != 0xE2)
+
+
+@inner
+def _continues_name(byte: int) -> bool:
+    return _begins_name(byte) or 0x30 <= byte <= 0x3A or byte == 0x2D or byte == 0x2E or 0x80 <= byte <= 0xBF
 
 
 @inner
@@ -448,10 +459,13 @@ def _markup_end(data: int, at: int, stop: int) -> int:
         name = at
         while at < stop:
             byte = byte_at(data, at)
-            if not (_is_letter(byte) or (at > name and (0x30 <= byte <= 0x3A or byte == 0x2D))):
+            if not (_begins_name(byte) or (at > name and _continues_name(byte))):
                 break
             at += 1
         if at in (name, stop) or not (byte == 0x3E or byte == 0x2F or byte == 0x20 or byte == 9):
+            return begin - 1
+        # Not an address, such as <https://example.org>.
+        if byte == 0x2F and (at + 1 == stop or byte_at(data, at + 1) != 0x3E):
             return begin - 1
     while at < stop and byte_at(data, at) != 0x3E and byte_at(data, at) != 0x3C:
         at += 1

@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from itertools import pairwise
 
 import numpy as np
@@ -24,7 +25,8 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _DECODED = 500  # lines that a library decodes, a request for each
 _PAIRS, _PAIRS_OF_A_LIBRARY = 20_000, 1_000
-_AROUND = 12
+_AROUND = 12  # characters before and after a difference
+_COMPARED = 200  # characters after it in which both texts are to agree again
 _PROBE = "ab cd"
 
 
@@ -80,7 +82,7 @@ def decoding_work(subject: Subject) -> Observations:
         back = yield from _decode_work(tokenizer, ids)
         if back != line:
             causes[_cause(line, back, tokenizer.alphabet.unknown in ids.tolist())] += 1
-            example = example or _difference(line, back)
+            example = example or difference(line, back)
         if tried % 50 == 0:
             yield Progress("decoding", tried, len(lines))
     if not causes:
@@ -94,12 +96,14 @@ def decoding_work(subject: Subject) -> Observations:
     )
 
 
-def _difference(text: str, back: str) -> str:
-    """The first difference with what is around it."""
+def difference(text: str, back: str) -> str:
+    """The first difference with what is around it; both parts begin and end at the same places of the text."""
     at = next((i for i, (a, b) in enumerate(zip(text, back, strict=False)) if a != b), min(len(text), len(back)))
-    begin = max(0, at - _AROUND)
-    before, after = text[begin : at + _AROUND], back[begin : at + _AROUND]
-    return f"{shown(before)} becomes {shown(after)}"
+    before, *rests = text[max(0, at - _AROUND) : at], text[at : at + _COMPARED], back[at : at + _COMPARED]
+    blocks = SequenceMatcher(None, *rests, autojunk=False).get_matching_blocks()
+    block = next((block for block in blocks if block.a + block.size >= _AROUND), blocks[-1])
+    more = max(0, _AROUND - block.a) if block.size else 0
+    return f"{shown(before + rests[0][: block.a + more])} becomes {shown(before + rests[1][: block.b + more])}"
 
 
 # --- Pairs ------------------------------------------------------------------------------------------------------------

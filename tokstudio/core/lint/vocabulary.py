@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NOT_MADE, REACHED, reachability_work
+from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NORMALIZED, NOT_MADE, REACHED, reachability_work
 from tokstudio.core.base.wording import first_few, quoted_bytes, several, shown
 from tokstudio.core.formats.common.vocabulary import byte_level_ids
 from tokstudio.core.lint.findings import LintRule, Observation, Observations
@@ -24,6 +24,7 @@ _WHY = {
     NOT_MADE: "no merge makes {them}",
     MADE_OTHERWISE: "merging makes other tokens of {their} text",
     CUT: "the pattern splits {their} text",
+    NORMALIZED: "the normalizer changes {their} text",
 }
 
 
@@ -139,7 +140,8 @@ def reserved_work(subject: Subject) -> Observations:
     """Reserved tokens, and how many are free."""
     tokenizer = subject.opened
     texts = "\n".join(subject.templates.values())
-    groups = [group for group in by_number(tokenizer.special_tokens).values() if len(group) >= _LIKE]
+    special = [token for token in tokenizer.special_tokens if token not in tokenizer.preparation.ordinary]
+    groups = [group for group in by_number(special).values() if len(group) >= _LIKE]
     reserved = [token for group in groups for token in group]
     free = [token for token in reserved if is_reserved(tokenizer, token) and token not in texts]
     if not reserved:

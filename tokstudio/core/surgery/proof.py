@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokstudio.core.analysis.reachability import CUT, REACHED, reachability_work
+from tokstudio.core.analysis.reachability import CUT, NORMALIZED, REACHED, reachability_work
 from tokstudio.core.base.atomic_files import WriteError
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.private_folders import TemporaryFolder
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _REPORTED = 1 << 12
 _MOST_LISTED = 1_000  # tokens or lines in the details of a point
 _SHOWN_TOKENS = 12
+_PREVENTED = {CUT: "is always split by the pattern", NORMALIZED: "is changed by the normalizer"}
 
 
 def verify_work(tokenizer: Tokenizer, texts: Iterable[Text] = (), reference: str = "") -> Work[Proof]:
@@ -147,12 +148,11 @@ class _Question:
         )
         for token, pieces in (yield from _merged_alone_work(self._new, unreached)):
             shown_token = f"{_shown(self._new.tokens[token])} {token}"
-            is_cut = reach[token] == CUT
-            outcome = "is always split by the pattern" if is_cut else f"becomes {_pieces(self._new, pieces)}"
-            line = f"{shown_token} {outcome}."
+            prevented = _PREVENTED.get(int(reach[token]))
+            line = f"{shown_token} {prevented or f'becomes {_pieces(self._new, pieces)}'}."
             before = int(old_ids[token])
-            # A fork may have another pattern than the tokenizer that it was made from.
-            if before < 0 or is_cut:
+            # A fork may have another pattern and preparation than the tokenizer that it was made from.
+            if before < 0 or prevented:
                 listed.append(line)
             elif reached_before[before]:
                 broken.append(line)

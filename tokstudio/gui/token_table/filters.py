@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
+from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NORMALIZED, REACHED
 from tokstudio.core.analysis.token_index import DIGITS, NOT_UTF8, WHITE_SPACE, WORDS
 from tokstudio.core.base.wording import percent_text
 from tokstudio.core.model.tokens import TokenKind
@@ -55,7 +55,11 @@ IN_ONE, MOSTLY_IN_ONE, MOSTLY_REPEATED = "In one document", "Mostly in one docum
 PLACES = (IN_ONE, MOSTLY_IN_ONE, MOSTLY_REPEATED)
 SCRIPT = "script:"  # the prefix of a script in the choice
 _WORDS = {USED: "", UNCOUNTED: "", NO_LONGER: "only in longer tokens", NEVER: "not in the corpus", UNUSED: "0 uses"}
-_UNREACHED = {MADE_OTHERWISE: "other merges come first", CUT: "always cut by the pattern"}
+_UNREACHED = {
+    MADE_OTHERWISE: "other merges come first",
+    CUT: "always cut by the pattern",
+    NORMALIZED: "changed by the normalizer",
+}
 
 
 def notes(slot: int, tokens: RunTokens, uses: TokenUses) -> str:
@@ -99,7 +103,8 @@ _TIPS = {
     "Merges": "Tokens that a merge has made",
     "Special": "Special tokens",
     "Whole words": "Only a whole pre-token becomes it",
-    "Unreachable": "No text becomes it: no merge makes it, other merges come first, or the pattern always cuts it",
+    "Unreachable": "No text becomes it: no merge makes it, other merges come first, the pattern always cuts it, or the "
+    "normalizer changes it",
     "Other": "Its library makes it by its own rules",
     "White space": "Only spaces, tabs, newlines and the like",
     "Digits": "Only digits, and white space around them",

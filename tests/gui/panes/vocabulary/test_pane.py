@@ -19,6 +19,7 @@ from tokstudio.core.analysis.reachability import reachability_work
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.base.resources import sample_text
 from tokstudio.core.base.wording import percent_text
+from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.panes.vocabulary.selection import LENGTH, NOTES
@@ -433,14 +434,17 @@ def test_uncounted_special_tokens_are_neither_used_nor_unused(qtbot, pane, make_
 def test_tokens_that_no_text_becomes_are_listed_as_unreachable(qtbot, pane, session):
     # "b " is cut by the pattern; "abc" is never made of "ab" and "c", as "bc" comes first; "xyz" is made by no merge.
     merges = np.array([[ord("b"), ord(" ")], [ord("b"), ord("c")], [ord("a"), ord("b")], [258, ord("c")]], np.int32)
-    tokenizer = Tokenizer(merges, pattern="gpt2", extra_tokens={260: b"xyz"})
-    session.runs.add_tokenizer(tokenizer, "cut")
+    merges = np.append(merges, np.array([[0xCD, 0xB4]], np.int32), axis=0)  # U+0374, which form NFC has not
+    tokenizer = Tokenizer(merges, pattern="gpt2", extra_tokens={261: b"xyz"})
+    session.runs.add_tokenizer(tokenizer.changed(preparation=Preparation(nfc=True)), "cut")
     pane.panel.boxes["Unreachable"].click()
-    qtbot.waitUntil(lambda: listed(pane.model) == [256, 259, 260])
+    qtbot.waitUntil(lambda: listed(pane.model) == [256, 259, 260, 261])
     told = {token: pane.model.index(row, NOTES).data() for row, token in enumerate(listed(pane.model))}
-    assert told == {260: "", 256: "always cut by the pattern", 259: "other merges come first"}
+    assert told == {
+        256: "always cut by the pattern", 259: "other merges come first", 260: "changed by the normalizer", 261: "",
+    }  # fmt: skip
     pane.panel.boxes["Unreachable"].click()
-    qtbot.waitUntil(lambda: len(listed(pane.model)) == 261)
+    qtbot.waitUntil(lambda: len(listed(pane.model)) == 262)
 
 
 def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_the_corpus(

@@ -16,6 +16,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.comparison.figures import Cell
 from tokstudio.core.comparison.texts import ComparedText, held_out_marks
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.session.availability import nothing_compared, nothing_to_measure
 from tokstudio.gui.session.measuring import compared as module
@@ -151,6 +152,19 @@ def test_all_positions_of_the_playhead_follow_from_one_encoding(qtbot, two_texts
         assert np.array_equal(made.tokens, expected.tokens)
         for name in ("renyi", "vocabulary_used", "not_utf8"):
             assert np.allclose(made.figure(name, encode=False), expected.figure(name, encode=False), equal_nan=True)
+
+
+def test_what_is_cut_of_text_that_is_not_utf8_is_measured_at_each_position(qtbot, session, make_run):
+    texts = {"not": (GERMAN + "é").encode() + b"\xe2\x82 x\xe9", "deu": GERMAN}
+    session.corpus.set_sources(tuple(Source.from_texts([text], name) for name, text in texts.items()))
+    run = make_run(vocabulary_size=290)
+    state = seen(qtbot, session)
+    for merges in (1, len(run) - 1):
+        session.view.set_playhead(merges)
+        expected = compare({"Run 1": run.tokenizer.at(merges)}, texts)
+        for name in ("characters_cut", "crosses_characters"):
+            values = expected.figure(name).tolist()
+            qtbot.waitUntil(lambda name=name, values=values: state.comparison.figure(name).tolist() == values)
 
 
 def test_a_hidden_run_is_left_out_unless_it_is_active(qtbot, two_texts, make_run):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer, WordTokenizer
-from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NOT_MADE, reachability_work
+from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NORMALIZED, NOT_MADE, reachability_work
 from tokstudio.core.analysis.token_store import hash_work
 from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import TokStudioError
@@ -55,6 +55,7 @@ REASONS = {
     NOT_MADE: "No merge makes it",
     MADE_OTHERWISE: "Other merges join its bytes first",
     CUT: "The pattern always splits it",
+    NORMALIZED: "The normalizer changes its text",
 }
 _STEP = 1 << 12
 

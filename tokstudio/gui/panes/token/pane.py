@@ -13,7 +13,7 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
+from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NORMALIZED, REACHED
 from tokstudio.core.base.wording import several_whole, whole_text
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.tokens import TokenKind
@@ -44,6 +44,7 @@ _UNKNOWN = "Every character that is not in the vocabulary becomes it."
 _UNREACHED = {
     MADE_OTHERWISE: "No text becomes it: other merges join its bytes first.",
     CUT: "No text becomes it: the pattern always cuts it.",
+    NORMALIZED: "No text becomes it: the normalizer changes its text.",
 }
 _LONGEST_HEX = 24  # bytes
 _LONGEST_TITLE = 400  # bytes of a token in large type

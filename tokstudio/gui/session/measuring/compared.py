@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from tokstudio.core.algorithms.common.languages import languages_in, text_of_each
 from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, ByteTokenizer, WordTokenizer
@@ -283,9 +286,10 @@ def missing_works(
             result, counts = results.get(key), results.get(by_merge)
             if column.whole is not None and counts is None:
                 works[by_merge] = partial(_by_merge_work, row, column.whole, store)
-            elif column.whole is not None and isinstance(counts, CountsByMerge) and not need:
-                continue
-            elif result is None or (need and isinstance(result, Cell) and need not in result.parts):
+            by_position = (
+                column.whole is not None and isinstance(counts, CountsByMerge | None) and not need and row.is_utf8
+            )
+            if not by_position and (result is None or (need and isinstance(result, Cell) and need not in result.parts)):
                 works[key] = partial(_cell_work, row, column, need, result, store)
     return works
 
@@ -297,9 +301,11 @@ def _by_merge_work(row: ComparedText, tokenizer: Tokenizer, store: TokenStore) -
 
 
 def cell_at(row: ComparedText, column: ComparedColumn, counts: CountsByMerge) -> Cell:
-    """What the tokenizer at the playhead makes of a text."""
+    """What the tokenizer at the playhead makes of a text; counts do not tell what is cut of text that is not UTF-8."""
     assert column.tokenizer is not None
-    return Cell(Compared(column.name, column.tokenizer), row, TokenCounts.of(counts.at(int(str(column.key[1])))))
+    tokens = TokenCounts.of(counts.at(int(str(column.key[1]))))
+    parts = None if row.is_utf8 else (np.nan, np.nan)
+    return Cell(Compared(column.name, column.tokenizer), row, replace(tokens, parts_of_characters=parts))
 
 
 def with_words_work(columns: Sequence[ComparedColumn], rows: Sequence[ComparedText]) -> Work[list[ComparedColumn]]:
