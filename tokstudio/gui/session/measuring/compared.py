@@ -7,9 +7,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
+from math import nan
 from pathlib import Path
-
-import numpy as np
 
 from tokstudio.core.algorithms.common.languages import languages_in, text_of_each
 from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, ByteTokenizer, WordTokenizer
@@ -304,7 +303,7 @@ def cell_at(row: ComparedText, column: ComparedColumn, counts: CountsByMerge) ->
     """What the tokenizer at the playhead makes of a text; counts do not tell what is cut of text that is not UTF-8."""
     assert column.tokenizer is not None
     tokens = TokenCounts.of(counts.at(int(str(column.key[1]))))
-    parts = None if row.is_utf8 else (np.nan, np.nan)
+    parts = None if row.is_utf8 else (nan, nan)
     return Cell(Compared(column.name, column.tokenizer), row, replace(tokens, parts_of_characters=parts))
 
 
