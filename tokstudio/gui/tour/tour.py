@@ -272,7 +272,8 @@ class Tour(QObject):
             and not self._serves(active)
             and any(stop.again and is_of_tour(active, stop.again) for stop in STOPS)
         ):
-            session.runs.activate(run_of_tour(session, SETTINGS) or active)
+            first = run_of_tour(session, SETTINGS)
+            session.runs.activate(active if first is None else first)
         if stop.enter is not None and self._serves(session.runs.active):
             stop.enter(session)
         if session.view.text != JAPANESE:
