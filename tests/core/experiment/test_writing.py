@@ -302,6 +302,15 @@ def test_a_result_is_written_with_it(home):
     assert (home / "e.merges").read_text().splitlines()[0] == "Merge (97, 116) into a new token 256"
 
 
+@pytest.mark.parametrize(("least", "merges"), [(2, 2), (100, 0)])
+def test_the_number_of_a_result_is_that_of_its_merges(least, merges):
+    config = TrainingConfig(vocabulary_size=258, min_frequency=least)
+    tokenizer = train(Corpus.from_text("the cat sat on the mat. "), config)
+    for product in (tokenizer, tokenizer.run):
+        trained = Trained("", product)
+        assert (trained.number, trained.unit) == (merges, "merge")
+
+
 def test_a_file_that_cannot_be_written_leaves_nothing(home, monkeypatch):
     corpus = Corpus.from_text("pasted")
     draft = finish(draft_work(home / "e.toml", corpus, (PLAIN,)))

@@ -93,6 +93,12 @@ def is_dropped_after_one_question(qtbot, window, answers, book, project):
     assert [run.name for run in session.runs.all] == ["Run 1"]
     assert len(session.runs.all[0]) == 44
     assert [source.name for source in session.corpus.sources] == [book.name]
+    save_tokenizer(session.runs.all[0].tokenizer, book.parent / "tokenizer", accept_loss=True)
+    with qtbot.waitSignal(window.projects.done) as again:
+        drop(window, project, book.parent / "tokenizer")
+    assert again.args == [told]
+    quiet(qtbot, window)
+    assert [run.name for run in session.runs.all] == ["Run 1"], "no tokenizer, either"
 
     # What is open already is listed among the recent ones.
     window.recent.menu.aboutToShow.emit()
@@ -553,6 +559,31 @@ def test_a_name_without_extension_gets_it_with_a_question(behind, book, project)
     behind.wait()
     assert behind.projects.path == project
     assert len(finish(open_work(project)).runs) == 1
+
+
+def test_what_is_asked_for_during_a_save_is_done_when_it_has_ended(behind, tmp_path, book):
+    projects, answers, told = behind.projects, behind.answers, []
+    projects.done.connect(told.append)
+    behind.read(book)
+    behind.train(260)
+    first, second, third = (tmp_path / f"{name}.tokstudio" for name in "abc")
+    answers.target = first
+    projects.save()
+    behind.session.view.set_text("more")
+    projects.save()
+    behind.wait()
+    assert answers.asked == ["Save Project"], "the file is known, though it is not yet written"
+    assert (projects.path, projects.modified) == (first, False)
+    assert told == ["Saved a.tokstudio.", "Saved a.tokstudio."]
+    projects.save()
+    for answers.target in (second, third):
+        projects.save_as()
+    projects.save()
+    behind.wait()
+    assert (projects.path, projects.modified) == (third, False)
+    assert told[2:] == ["Saved a.tokstudio.", "Saved c.tokstudio."], "the file that was chosen last"
+    assert len(finish(open_work(third)).runs) == 1
+    assert not second.exists()
 
 
 def test_a_damaged_project_is_one_sentence_and_changes_nothing(qtbot, behind, book, project):

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication
 from tests.gui.person import TEXT, at_window, quiet, trained
 from tokstudio.gui.panes.runs.model import NAME
 from tokstudio.gui.session.undo import LIMIT
+from tokstudio.gui.state.run import RunOrigin
 from tokstudio.gui.state.training_settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unstyled")
@@ -394,3 +395,25 @@ def test_a_run_stays_deleted_while_another_trains_and_the_reason_is_told(qtbot, 
     session.history.undo()
     assert session.runs.all[0] is run
     assert session.runs.active is run
+
+
+def test_entries_of_a_tokenizer_hold_for_what_takes_its_place(session, make_run):
+    runs, history = session.runs, session.history
+    origin = RunOrigin(Path("x"), (), "", False)
+    tokenizer = make_run(vocabulary_size=280).tokenizer
+    runs.add_tokenizer(tokenizer, "opened", origin)
+    history.rename_run(runs.active, "mine")
+    history.delete_run(runs.active)
+    history.undo()
+    for _ in range(2):
+        runs.replace_tokenizer(runs.active, tokenizer, origin)
+    made = runs.active
+    history.redo()
+    assert [run.name for run in runs.all] == ["Run 1"]
+    history.undo()
+    assert runs.all[1:] == [made]
+    assert runs.active is made
+    history.undo()
+    assert made.name == "opened"
+    history.redo()
+    assert made.name == "mine"

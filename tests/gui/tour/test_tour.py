@@ -434,3 +434,29 @@ def test_the_last_stop_says_what_stands_in_the_way_of_an_own_text(qtbot, monkeyp
     last = int(run.log.count[-1])
     assert (len(run), last) == (120, 2)
     assert "120 merges were made. The last one joined a pair that occurred 2 times; no pair that is" in card.text.text()
+
+
+@at_window()
+def test_the_last_stop_trains_on_the_chosen_text_alone_and_on_nothing_where_none_is_chosen(
+    qtbot, tmp_path, window, answers
+):
+    session, card = window.session, window.tour.card
+    session.corpus.add_text("an earlier text of my own " * 40)
+    begin(qtbot, window)
+    window.tour._go_to(LAST)
+    press(window, Qt.Key.Key_Escape)
+    window.actions_by_id["continue_tour"].trigger()
+    assert window.tour.at == LAST
+    answers.files = []
+    card.help_button.click()
+    session.corpus.add_text("a text that was not asked for here " * 40)
+    qtbot.wait(1)
+    quiet(qtbot, window)
+    assert not session.runs.all, "no text was chosen"
+    mine = tmp_path / "mine.txt"
+    mine.write_text("some text of mine. " * 500, encoding="utf-8")
+    answers.files = [mine]
+    card.help_button.click()
+    told(qtbot, window, "so the vocabulary size is 636")
+    (run,) = session.runs.all
+    assert [source.name for source in run.corpus.sources] == ["mine.txt"]

@@ -91,7 +91,7 @@ class Trained:
     @property
     def number(self) -> int:
         """How many merges there are, or tokens of another library."""
-        return len(self.run or self.product)
+        return len(self.product if self.run is None else self.run)
 
     @property
     def unit(self) -> str:

@@ -153,7 +153,7 @@ def _packed(content: TokenizerContent) -> bytes | None:
         again = _unpacked(packed)
     except (TypeError, ValueError):
         return None
-    kept = again.settings == content.settings and again.decides_like(content) and not (content.run or content.origin)
+    kept = again.settings == content.settings and again.decides_like(content) and content.run is content.origin is None
     return packed if kept and content.supermerges is content.removals is content.first_stage is None else None
 
 

@@ -72,7 +72,7 @@ def save_work(
         files = yield from _write_work(staged, writer.contents(tokenizer), targets, size)
         written = {usual: staged[target] for usual, target in targets.items()}
         identical = yield from writer.prove(tokenizer, written, name, text)
-        moved = renumbered(original or tokenizer, tokenizer, writer)
+        moved = renumbered(tokenizer if original is None else original, tokenizer, writer)
         return ExportReport(
             staged.commit(),
             fitting.losses,

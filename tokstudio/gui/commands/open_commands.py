@@ -408,6 +408,8 @@ class OpenCommands(QObject):
         if len(texts) == 1 and not tokenizers and is_experiment(texts[0]):
             self._experiments.open(texts[0])
             return
+        if any(path.suffix == SUFFIX for path in texts):
+            tokenizers, texts = (), (*texts, *tokenizers)  # all but the project are left out
         self.open_paths(texts)
         for path in tokenizers:
             self.load_tokenizer(path)

@@ -30,7 +30,7 @@ _Key = QKeySequence.StandardKey
 
 def _exports(exporting: ExportCommands) -> Iterator[Action]:
     """An action for each format, with a mnemonic that is unique in the menu."""
-    taken = set("fmjvipsr")
+    taken = set("fmjvieplr")  # by the others there
     for name in TOKENIZERS:
         first, *others = name.title.split(" ")
         title, tip = " ".join([first, *(capitalized(word) for word in others)]), f"Write {name.description}."
@@ -152,7 +152,7 @@ def list_actions(
             window.dialogs.show_encode, obstacle=availability.run_in_the_making),
         Action("export_plot_png", "Plot as &PNG…", "Save the plot as a picture.",
             exporting.export_plot_png, obstacle=availability.no_counts),
-        Action("export_plot_svg", "Plot as &SVG…", "Save the plot as a vector drawing.",
+        Action("export_plot_svg", "P&lot as SVG…", "Save the plot as a vector drawing.",
             exporting.export_plot_svg, obstacle=availability.no_counts),
         Action("export_tree_svg", "Merge T&ree as SVG…",
             "Save the merge tree of the current token as a vector drawing.",

@@ -286,7 +286,9 @@ class MergesModel(TokenTable):
         return f"{run.bytes_per_token(number):,.3f}"
 
     def token_at(self, row: int) -> int | None:
-        return self.run.id_of_merge(self.number_at(row)) if self.run and 0 <= row < self.rowCount() else None
+        if self.run is None or not 0 <= row < self.rowCount():
+            return None
+        return self.run.id_of_merge(self.number_at(row))
 
     def _own_slots(self, number: int, own: LogColumn) -> list[int]:
         """The slots of the parts of a merge that a column of its algorithm is about."""

@@ -62,7 +62,8 @@ class ProjectDocument(QObject):
         self.modified = False  # whether there are changes that the file does not have; False without a file
         self.in_file: object = None  # the state in the file
         self._stamp: Stamp | None = None  # of the file, when it was saved or opened
-        self._saving = self._again = self._all_saved = False
+        self._saving = self._all_saved = False
+        self._again: Callable[[], None] | None = None  # how to save once more when saving has ended
         self._save_when_idle = self._asking = False
         self._then: Callable[[], object] | None = None
         self._opened: list[Any] = []  # what was opened and waits for the end of a training
@@ -103,7 +104,9 @@ class ProjectDocument(QObject):
 
     def save(self) -> None:
         """Saves to the project's file; asks for a file if there is none."""
-        if self.path is None:
+        if self._saving:
+            self._again = self._again or self.save  # that file may become the project's
+        elif self.path is None:
             self.save_as()
         else:
             self._save_to(self.path, self._stamp)
@@ -129,7 +132,7 @@ class ProjectDocument(QObject):
             self._session.jobs.refuse("The corpus is being divided into documents: save again in a moment.")
             self._then = None
         elif self._saving:
-            self._again = True
+            self._again = partial(self._save_to, path, stamp)
         else:
             self._saving = True
             taken = snapshot(self._session, self._panes.arrangement())
@@ -148,9 +151,9 @@ class ProjectDocument(QObject):
 
     def _saving_ended(self) -> None:
         all_saved, self._saving, self._all_saved = self._all_saved, False, False
-        if self._again:
-            self._again = False
-            self.save()
+        again, self._again = self._again, None
+        if again is not None:
+            again()
             return
         then, self._then = self._then, None
         if then is not None and all_saved:

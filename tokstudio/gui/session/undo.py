@@ -206,7 +206,7 @@ class History(QObject):
         before = run.name
         self._runs.rename(run, name)
         if run.name != before:
-            back, forth = partial(self._runs.rename, run, before), partial(self._runs.rename, run, run.name)
+            back, forth = partial(self._rename, run, before), partial(self._rename, run, run.name)
             self._push(_Change(f"Rename {before}", back, forth))
 
     def record(self, text: str, message: str, back: Callable[[], None], forth: Callable[[], None]) -> None:
@@ -290,14 +290,19 @@ class History(QObject):
             # These sources were recorded before they were split into documents.
             self._corpus.split()
 
+    def _rename(self, run: StudioRun, name: str) -> None:
+        self._runs.rename(self._runs.now(run), name)
+
     def _bring_back(self, run: StudioRun, at: int, playhead: int | None) -> None:
+        run = self._runs.now(run)
         self._runs.bring_back(run, at)
         if playhead is not None:
             self._runs.activate(run)
             self._view.set_playhead(playhead)
 
     def _delete(self, run: StudioRun) -> None:
-        # A tokenizer that was read again may have replaced the run.
+        run = self._runs.now(run)
+        # When weights return to those of another run, the one that followed them goes.
         if run in self._runs.all:
             self._runs.delete(run)
 

@@ -273,7 +273,7 @@ class StudioRun:
     @property
     def has_chat_template(self) -> bool:
         """Whether it can render messages."""
-        known = self.start or self._tokenizer
+        known = self._tokenizer if self.start is None else self.start
         return known is not None and bool(known.settings.chat_templates)
 
     @property

@@ -90,6 +90,7 @@ class Tour(QObject):
         self._caption = ""  # what the status bar tells of a training
         self._drawn: StudioRun | None = None  # the run for which the curves of others were hidden
         self._awaits_own = False  # whether the next text of the person's own is trained on
+        self._earlier: tuple[Source, ...] = ()  # the texts that were there when it was asked for
         self._problem = ""  # why that text was not taken
         self._helps: tuple[Callable[[], object], ...] = ()  # what the buttons of the card do
         self._keys = [QShortcut(QKeySequence(key), window, enabled=False) for key in (Qt.Key.Key_Escape, *_ENTER)]
@@ -271,7 +272,8 @@ class Tour(QObject):
             and not self._serves(active)
             and any(stop.again and is_of_tour(active, stop.again) for stop in STOPS)
         ):
-            session.runs.activate(run_of_tour(session, SETTINGS) or active)
+            first = run_of_tour(session, SETTINGS)
+            session.runs.activate(active if first is None else first)
         if stop.enter is not None and self._serves(session.runs.active):
             stop.enter(session)
         if session.view.text != JAPANESE:
@@ -336,13 +338,18 @@ class Tour(QObject):
             session.training.start_with(again.config(), first.corpus, STOPS[self.at].remark)
 
     def _ask_own(self, action: str) -> None:
-        self._awaits_own, self._problem = True, ""
+        jobs, corpus = self._stage.session.jobs, self._stage.session.corpus
+        self._awaits_own, self._problem, self._earlier = True, "", corpus.sources
+        running = [*jobs.running]
         self._stage.actions[action].trigger()
+        reads = any(job not in running and not job.quiet for job in jobs.running)
+        self._awaits_own = reads or corpus.sources != self._earlier  # else nothing was chosen
 
     def _train_own(self) -> None:
         """Trains on the text that was asked for, alone, with the size that fits it."""
         session = self._stage.session
-        own = tuple(one for one in session.corpus.sources if not sample_title(one))
+        earlier = {id(one.data) for one in self._earlier}  # a division of a text makes another source
+        own = tuple(one for one in session.corpus.sources if id(one.data) not in earlier and not sample_title(one))
         if not self._awaits_own or not own:
             return
         with session.history.together(_OWN_TITLE):

@@ -118,6 +118,11 @@ def test_the_corpus_is_the_text_and_must_be_there(qtbot, session, dialog, faulty
     assert dialog.check_button.isEnabled()
     check(qtbot, dialog)
     assert "pattern-cuts-marks" not in {finding.rule for finding in dialog.model.findings}
+    session.corpus.add_text("more")
+    assert not dialog.model.findings, "of another text"
+    check(qtbot, dialog)
+    dialog.text.setCurrentIndex(0)
+    assert not dialog.model.findings, "of another text"
 
 
 def test_what_cannot_be_read_is_a_sentence(qtbot, dialog, answers, tmp_path):

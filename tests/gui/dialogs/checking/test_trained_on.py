@@ -99,6 +99,8 @@ def test_the_corpus_is_a_candidate_for_each_text_and_missing_merges_are_named(qt
     told = dialog.details.toPlainText()
     assert "A language or kind of text is probably missing" in told
     assert "Merges that no candidate has: " in told
+    session.corpus.add_text("more")
+    assert dialog.model.found is None, "of another corpus"
 
 
 def test_what_cannot_be_found_is_said(qtbot, run, dialog, files):

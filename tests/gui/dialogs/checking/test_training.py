@@ -113,6 +113,32 @@ def test_it_begins_with_the_corpus_and_the_settings_of_the_window(qtbot, session
     assert dialog.note.text() == "The corpus of the window is empty: open a text, or choose another one here."
 
 
+def test_outcomes_go_with_the_settings_and_the_text_that_they_are_of(qtbot, session, show, files):
+    session.corpus.add_text("ab ab abc")
+    dialog = show(CheckTrainingDialog)
+    dialog.take([files / "anna.txt"])
+    form = dialog.form
+
+    def goes(change, *value):
+        check(qtbot, dialog)
+        assert rows(dialog)[0][1]
+        change(*value)
+        assert rows(dialog) == [["anna.txt", "", "", "Not checked"]], change
+        assert not dialog.details.toPlainText()
+        assert not dialog.copy_button.isEnabled()
+
+    goes(form.vocabulary_size.setValue, 300)
+    goes(form.pattern.setCurrentText, "gpt2")
+    goes(form.ties.setCurrentIndex, 0)
+    goes(form.specials.setPlainText, "<|x|>")
+    goes(session.corpus.add_text, "more")
+    goes(form.choose_own_text)
+    goes(form.choose_file, files / "ben.txt")
+    check(qtbot, dialog)
+    session.corpus.add_text("even more")
+    assert rows(dialog)[0][1], "it was not checked with the corpus"
+
+
 def test_a_file_is_the_corpus_and_wrong_settings_are_told(qtbot, dialog, answers, tmp_path):
     (tmp_path / "text.txt").write_text("ab ab abc")
     (tmp_path / "mine.txt").write_text("a b\nĠ ab\n", encoding="utf-8")

@@ -101,3 +101,13 @@ def test_cancel_ends_it_and_run_starts_it_again(qtbot, session, view):
     view.refresh()
     assert view.empty.isVisible()
     assert view.rows.rowCount() == 0
+
+
+def test_the_active_tokenizer_is_chosen_and_named_so_also_without_merges(qtbot, session, view, pane, make_run):
+    empty = make_run(vocabulary_size=300, min_frequency=1000)
+    assert len(empty) == 0
+    view.tokenizer.set_names(())  # as before the view was shown
+    view.refresh()
+    assert view.tokenizer.choices[view.tokenizer.currentIndex()].name == empty.name
+    pane.tabs.setCurrentIndex(0)
+    qtbot.waitUntil(lambda: pane.matrix.model.content is not None and pane.matrix.model.content.active == empty.name)

@@ -14,7 +14,7 @@ from tests.gui.languages import NAMES, PARALLEL
 from tests.gui.languages import TEXTS as BY_LANGUAGE
 from tokstudio import Tokenizer
 from tokstudio.core.base.resources import sample_text
-from tokstudio.gui.panes.compression.curves import RATIO, TOKENS, size_marks
+from tokstudio.gui.panes.compression.curves import RATIO, TOKENS, has_other_corpus, size_marks
 from tokstudio.gui.panes.compression.pane import CompressionPane
 from tokstudio.gui.plot.content import PART, fitted_caption
 from tokstudio.gui.session.measuring import measurers
@@ -201,3 +201,11 @@ def test_they_are_on_the_held_out_curve_where_there_is_one(qtbot, session, pane,
 def test_a_run_of_one_merge_has_one_mark_for_each_place(make_run):
     places = [mark.x for mark in size_marks(make_run(vocabulary_size=257))]
     assert len(places) == len(set(places)) > 0
+
+
+def test_a_run_without_merges_can_be_of_another_corpus(session, run, make_run):
+    assert not has_other_corpus(run, make_run(vocabulary_size=300, min_frequency=1000), None)
+    session.corpus.remove_sources([0])
+    other = make_run(vocabulary_size=300, min_frequency=1000)
+    assert len(other) == 0
+    assert has_other_corpus(run, other, None)

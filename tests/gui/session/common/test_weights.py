@@ -291,6 +291,17 @@ def test_undo_of_a_weight_keeps_a_run_that_was_renamed(qtbot, counted):
     assert active(counted) is kept
 
 
+def test_a_name_that_was_taken_back_comes_again_for_the_run_that_follows_the_weights_since(qtbot, counted):
+    weigh(qtbot, counted, (2000, 1000, 1000))
+    counted.history.rename_run(active(counted), "much English")
+    counted.history.rename_run(active(counted), "Run 2")
+    weigh(qtbot, counted, (3000, 1000, 1000))
+    assert names(counted) == ["Run 1", "Run 2"]
+    undo(qtbot, counted)
+    undo(qtbot, counted)
+    assert names(counted) == ["Run 1", "much English"]
+
+
 def test_weights_of_a_run_with_other_settings_are_trained_again(qtbot, counted):
     counted.training.set_settings(replace(SETTINGS, vocabulary_size=280))
     weigh(qtbot, counted, (2000, 1000, 1000))

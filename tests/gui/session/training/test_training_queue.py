@@ -136,6 +136,16 @@ def test_stop_ends_the_current_training_and_the_next_begins(qtbot, session, queu
     assert session.runs.all[-1].ended == "nothing left to merge"
 
 
+def test_what_was_stopped_is_not_done(qtbot, session, queue):
+    told = []
+    session.jobs.told.connect(told.append)
+    queue.changed.connect(lambda: queue.number in (1, 3) and session.training.stop())
+    queue.start(plans(*({"pattern": name} for name in ("gpt2", "cl100k", "o200k", "llama3"))))
+    ended(qtbot, session)
+    assert [run.config.pattern for run in session.runs.all] == ["cl100k", "llama3"]
+    assert told[-1] == "2 trainings are done, 2 were stopped: compare them in Tokenizers."
+
+
 def test_cancel_drops_the_rest_and_the_current_one_ends_by_itself(qtbot, session, queue):
     queue.start(plans({}, {"tie_break": "bytes"}, {"tie_break": "lowest-id"}))
     queue.cancel()

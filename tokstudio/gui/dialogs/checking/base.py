@@ -60,7 +60,7 @@ class CheckDialog(WorkDialog):
         self.copy_button = push_button("Cop&y Table", self._copy, "Copy the table for a spreadsheet")
         self.save_button = push_button("&Save Table…", self._save)
         self.check_button = push_button("&Check", self._check, is_main=True)
-        session.corpus.sources_changed.connect(self._refresh)
+        session.corpus.sources_changed.connect(self._take_corpus)
         self.finished.connect(self._job.cancel)
         self._build()
 
@@ -72,6 +72,15 @@ class CheckDialog(WorkDialog):
 
     def take(self, paths: Sequence[Path]) -> None:
         """Takes files and folders that were dropped."""
+        raise NotImplementedError
+
+    @property
+    def _reads_corpus(self) -> bool:
+        """Whether the corpus of the window is checked with."""
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        """Shows nothing that was found."""
         raise NotImplementedError
 
     def _check(self) -> None:
@@ -90,6 +99,14 @@ class CheckDialog(WorkDialog):
         raise NotImplementedError
 
     # ---- checking
+
+    def _take_corpus(self) -> None:
+        if self._reads_corpus:
+            self._job.cancel()
+            self._timer.stop()
+            self._forget()
+        else:
+            self._refresh()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if dropped_paths(event.mimeData()) and not self._job.busy:

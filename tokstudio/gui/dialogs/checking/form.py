@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from PySide6.QtCore import QObject, QSignalBlocker, Qt
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 
@@ -121,6 +121,8 @@ _OF_WINDOW, _OWN, _FILE = "The corpus of the window", "Our own text (1 kB)", "A 
 class ExerciseForm(QWidget):
     """The fields, with the corpus of the window as one of the texts."""
 
+    changed = Signal()  # the text or a setting
+
     def __init__(self, theme: Theme, corpus: CorpusState, preferences: Preferences, choosers: Choosers) -> None:
         super().__init__()
         self._corpus, self._preferences, self._choosers = corpus, preferences, choosers
@@ -159,6 +161,9 @@ class ExerciseForm(QWidget):
         grid.addWidget(label_for("Special &tokens", self.specials), 0, 2)
         grid.addWidget(self.specials, 0, 3, 3, 1, Qt.AlignmentFlag.AlignTop)
         self.setTabOrder(self.file_button, self.specials)
+        fields = self.text.currentIndexChanged, self.vocabulary_size.valueChanged, self.pattern.currentTextChanged
+        for signal in (*fields, self.ties.currentIndexChanged, self.specials.textChanged):
+            signal.connect(self.changed)
 
     def _choose_file(self) -> None:
         for path in self._choosers.open_files("Text of the Exercise", self._preferences.folder)[:1]:
@@ -196,15 +201,20 @@ class ExerciseForm(QWidget):
         )
 
     @property
+    def reads_corpus(self) -> bool:
+        """Whether the text is the corpus of the window."""
+        return self.text.currentIndex() == 0
+
+    @property
     def obstacle(self) -> str | None:
         """Why there is no text, in a sentence."""
-        empty = self.text.currentText() == _OF_WINDOW and not self._corpus.sources
+        empty = self.reads_corpus and not self._corpus.sources
         return "The corpus of the window is empty: open a text, or choose another one here." if empty else None
 
     @property
     def corpus_work(self) -> Callable[[], Work[Corpus]]:
         """Makes the chosen text; weights of the window's corpus are left out."""
-        if self.text.currentIndex() == 0:
+        if self.reads_corpus:
             return partial(_made_work, Corpus(self._corpus.remaining))
         if self.text.currentIndex() == 1 or self._file is None:
             return partial(_made_work, Corpus.from_texts([TEXT]))

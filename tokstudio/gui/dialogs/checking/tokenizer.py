@@ -89,7 +89,7 @@ class CheckTokenizerDialog(TokenizerCheckDialog):
             "The text on which splitting, decoding and unknown characters are tried: a hard one in many scripts, or "
             "the corpus of the window"
         )
-        self.text.currentIndexChanged.connect(self._refresh)
+        self.text.currentIndexChanged.connect(self._forget)
         return self.file_button, self.folder_button, label_for("Te&xt", self.text), (self.text, 2)
 
     def choose(self, path: Path) -> None:
@@ -116,8 +116,12 @@ class CheckTokenizerDialog(TokenizerCheckDialog):
         for path in paths[:1]:
             self.choose(path)
 
+    @property
+    def _reads_corpus(self) -> bool:
+        return self.text.currentText() == _CORPUS
+
     def _work(self) -> Callable[[], Work[list[LintFinding]]]:
-        sources = self._session.corpus.remaining if self.text.currentText() == _CORPUS else ()
+        sources = self._session.corpus.remaining if self._reads_corpus else ()
         return _work_of(self.tokenizer.currentData(), self._checked, sources)
 
     def _doing(self, progress: Progress) -> str:
@@ -130,7 +134,7 @@ class CheckTokenizerDialog(TokenizerCheckDialog):
         obstacle = None
         if self.tokenizer.currentData() is None:
             obstacle = "Choose a file or a folder, or train a tokenizer."
-        elif self.text.currentText() == _CORPUS and not self._session.corpus.sources:
+        elif self._reads_corpus and not self._session.corpus.sources:
             obstacle = "The corpus of the window is empty: open a text, or choose the hard text."
         inputs = self.tokenizer, self.text, self.file_button, self.folder_button
         self._show_state(inputs, obstacle, bool(self.model.findings))

@@ -155,6 +155,10 @@ class TrainedOnDialog(TokenizerCheckDialog):
             self._preferences.folder = paths[0].parent
             self.take(paths)
 
+    @property
+    def _reads_corpus(self) -> bool:
+        return self.candidates.currentData() is None
+
     def _work(self) -> Callable[[], Work[InferredMixture]]:
         run: StudioRun = self.tokenizer.currentData()
         self._tokenizer = run.tokenizer
@@ -170,7 +174,7 @@ class TrainedOnDialog(TokenizerCheckDialog):
         obstacle = None
         if self.tokenizer.currentData() is None:
             obstacle = "Train or open a tokenizer with merges."
-        elif self.candidates.currentData() is None and len(self._session.corpus.remaining) < 2:
+        elif self._reads_corpus and len(self._session.corpus.remaining) < 2:
             obstacle = "The corpus has fewer than two texts: open some, or choose files as candidates."
         self._show_state((self.tokenizer, self.candidates, self.file_button), obstacle, self.model.found is not None)
 

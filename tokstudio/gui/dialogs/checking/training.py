@@ -56,8 +56,7 @@ class MakeExerciseDialog(WorkDialog):
         buttons = row(self.show_button, STRETCH, self.close_button, self.write_button, spacing=8)
         parts = (paragraph_label("muted", _HELP), self.form, STRETCH, self.note, self.bar, buttons)
         self.fill(theme, _EXERCISE_SIZE, *parts)
-        self.form.text.currentIndexChanged.connect(self._refresh)
-        self.form.vocabulary_size.valueChanged.connect(self._refresh)
+        self.form.changed.connect(self._refresh)
         session.corpus.sources_changed.connect(self._refresh)
         self.finished.connect(self._job.cancel)
         self._refresh()
@@ -124,7 +123,7 @@ class CheckTrainingDialog(CheckDialog):
         buttons = (self.copy_button, self.save_button, STRETCH, self.close_button, self.check_button)
         results = ((self.table, 3), (self.details, 2), self.note, self.bar)
         self.fill(self._theme, _SIZE, row(*adding, spacing=8), self.form, *results, row(*buttons, spacing=8))
-        self.form.text.currentIndexChanged.connect(self._refresh)
+        self.form.changed.connect(self._forget)
         self._refresh()
 
     def _make_details(self) -> None:
@@ -168,7 +167,12 @@ class CheckTrainingDialog(CheckDialog):
         self._given.clear()
         self._forget()
 
+    @property
+    def _reads_corpus(self) -> bool:
+        return self.form.reads_corpus
+
     def _forget(self) -> None:
+        """Shows no outcomes: those of another text or of other settings would mislead."""
         self._checking = None
         self.model.show(list(map(file_name, self._given)), [])
         self.details.clear()

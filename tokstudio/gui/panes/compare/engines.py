@@ -157,7 +157,8 @@ class EnginesView(QWidget):
         active = self._session.runs.active
         names = [each.name for each in self._columns]
         if names != [choice.name for choice in self.tokenizer.choices]:
-            self.tokenizer.set_names(names, names.index(active.name) if active and active.name in names else 0)
+            at = names.index(active.name) if active is not None and active.name in names else 0
+            self.tokenizer.set_names(names, at)
         self._say()
 
     # ---- asking

@@ -275,7 +275,7 @@ class ComparePane(Fitting, Pane):
         of_columns = tuple(None if name in SIMPLE else hues.get(name) for name in comparison.tokenizers)
         figure = FIGURES[self._state.figure]
         has_intervals = self._state.intervals and comparison.known_intervals(figure.name) is not None
-        return MatrixContent(comparison, figure, active.name if active else None, of_columns, has_intervals)
+        return MatrixContent(comparison, figure, active.name if active is not None else None, of_columns, has_intervals)
 
     def _show_content(self, content: MatrixContent | None) -> None:
         if content != self.matrix.model.content:

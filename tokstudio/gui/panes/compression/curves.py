@@ -86,9 +86,10 @@ def has_other_corpus(run: StudioRun, active: StudioRun | None, measured_on: Chos
     Curves of opened tokenizers are of the text `measured_on`. The division into documents may differ. Where another
     share is held out, other text is left.
     """
-    if _held_out(run) != _held_out(active or run):
+    runs = run, run if active is None else active
+    if _held_out(runs[0]) != _held_out(runs[1]):
         return True
-    corpora = [one.corpus if one.has_counts else measured_on and measured_on.corpus for one in (run, active or run)]
+    corpora = [one.corpus if one.has_counts else measured_on and measured_on.corpus for one in runs]
     corpora_known = [each for each in corpora if each is not None]
     if len(corpora_known) < 2 or corpora_known[0].multipliers != corpora_known[1].multipliers:
         return True

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import count
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QObject, Signal
 
@@ -39,6 +40,7 @@ class RunList(QObject):
         self.all: list[StudioRun] = []
         self.live: StudioRun | None = None  # follows the weights of the corpus while they change; not in `all`
         self._hidden: StudioRun | None = None  # the one of `all` that `live` stands in for
+        self._replacements: WeakKeyDictionary[StudioRun, StudioRun] = WeakKeyDictionary()  # what took a run's place
         self._in_training: StudioRun | None = None  # stays active and cannot be deleted
         self._made = 0
         self._trained = 0
@@ -58,6 +60,12 @@ class RunList(QObject):
         if self.live is None:
             return self.all
         return [*(run for run in self.all if run is not self._hidden), self.live]
+
+    def now(self, run: StudioRun) -> StudioRun:
+        """The run that has taken the place of one in the list; itself if none has."""
+        while (other := self._replacements.get(run)) is not None:
+            run = other
+        return run
 
     def activate(self, run: StudioRun | None) -> None:
         """Makes a run active, with the playhead where it was left, or at its end; a run in training stays active."""
@@ -167,7 +175,7 @@ class RunList(QObject):
             live.identify(key=self._made)
         self.live, self._hidden = (None, None) if listed else (live, hidden)
         if listed and hidden is not None:
-            self.all[self.all.index(hidden)] = live
+            self._replace(hidden, live)
         elif listed:
             self._trained = max(self._trained, live.number)
             self.all.append(live)
@@ -213,7 +221,7 @@ class RunList(QObject):
         """Replaces `run` by a tokenizer that was read again; the playhead does not move."""
         self._made += 1
         replacement = StudioRun.opened(self._made, run.name, tokenizer, origin)
-        self.all[self.all.index(run)] = replacement
+        self._replace(run, replacement)
         if run is self.active:
             playhead, token = self._view.playhead, self._view.chosen
             self.activate(replacement)
@@ -221,6 +229,9 @@ class RunList(QObject):
             self._view.look_at(token)
         else:
             self.changed.emit()
+
+    def _replace(self, run: StudioRun, by: StudioRun) -> None:
+        self.all[self.all.index(run)] = self._replacements[run] = by
 
     # ---- uses of opened tokenizers
 

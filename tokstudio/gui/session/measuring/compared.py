@@ -242,10 +242,11 @@ class Measurements:
         asked = rows, tuple((column.name, column.key) for column in columns), base, against, self._changes
         if self._last is None or self._last[0] != asked:
             names = [column.name for column in columns]
+            tokenizers = [ByteTokenizer() if each.tokenizer is None else each.tokenizer for each in columns]
             self._last = (
                 asked,
                 Comparison(
-                    [Compared(each.name, each.tokenizer or ByteTokenizer(), each.trained_on) for each in columns],
+                    list(map(Compared, names, tokenizers, [column.trained_on for column in columns])),
                     rows,
                     self._results(rows, columns),
                     base,

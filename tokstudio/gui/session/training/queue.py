@@ -9,9 +9,11 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import ONCE, Corpus
 from tokstudio.core.corpus.sampling import numbered_sample_work
 from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import STOPPED
 from tokstudio.gui.session.common.corpus import CorpusState
 from tokstudio.gui.session.common.jobs import Cancelled, Jobs, LatestJob
 from tokstudio.gui.session.training.control import TrainingControl
@@ -169,13 +171,15 @@ class TrainingQueue(QObject):
         self._next()
 
     def _finish(self) -> None:
-        trained = self.number - len(self._failures)
+        done = sum(run.ended not in (None, STOPPED, "failed") for run in self._runs)
+        stopped = self.number - len(self._failures) - done
         runs, then, self._runs, self._then = self._runs, self._then, [], None
         if then is not None:
             then(runs)
-        if trained > 1:
+        if done > 1:
             hint = "compare them in Tokenizers" if then is None else "Compare shows only them"
-            self._jobs.tell(f"{trained:,} trainings are done: {hint}.")
+            others = f", {several(stopped, 'was stopped', 'were stopped')}" if stopped else ""
+            self._jobs.tell(f"{done:,} trainings are done{others}: {hint}.")
         self._report()
         self.total = self.number = 0
         self._whole, self._sample, self._failures = Corpus(()), None, []
