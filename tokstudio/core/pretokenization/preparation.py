@@ -99,7 +99,8 @@ class PreparedText:
         """The places in the original text for int64 places in `data`; within a changed part, its end or beginning."""
         for rows in reversed(self.changes):
             row = np.searchsorted(rows[:, 2], places, side="left") - 1
-            begin, end, new_end = rows[row, 0], rows[row, 1], rows[row, 3]
+            columns: list[NDArray[np.int64]] = [*rows[row].T]
+            begin, end, _, new_end = columns
             moved = np.maximum(places - new_end, 0) + np.where(begins & (places < new_end), begin, end)
             places = np.where(row < 0, places, moved)
         return places
