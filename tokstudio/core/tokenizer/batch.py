@@ -32,7 +32,7 @@ _TOKENS = 1 << 15
 GROUP = 1 << 24  # bytes of texts to encode together
 TEXTS = 1 << 6  # converted together
 _SHOWN = 8  # rows of a batch
-_MOST_ID = int(np.iinfo(np.uint32).max)
+_MOST_ID = (1 << 32) - 1
 
 
 def ends_work(
