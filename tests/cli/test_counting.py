@@ -276,6 +276,8 @@ def test_the_files_of_a_killed_worker_are_counted_again(files, counted, monkeypa
                 assert counted(FILES, "cluster", "--dask", workers.scheduler_address) == alone, when
             assert len(calls) == 1 + 2 * counting.PARTITIONS
             calls.clear()
+        states = {finish for _, _, finish, *_ in workers.scheduler.transition_log}
+        assert "queued" not in states, "a queued task may wait without end once a worker died"
 
 
 def test_processes_of_this_computer_that_run_in_another_folder_give_the_same(files, counted, tmp_path, monkeypatch):

@@ -14,7 +14,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from uuid import uuid4
 
 import numpy as np
 
@@ -167,20 +168,33 @@ class _Tasks(NamedTuple):
 
 def _submit(client: Client, counting: Counting, shards: Sequence[Sequence[Entry]], least: int) -> _Tasks:
     """Starts all tasks; no other result is asked for here, so that workers free tables as soon as they are divided."""
-    counted = client.map(_count, shards, counting=counting, partitions=PARTITIONS, pure=False)
-    facts: list[Future] = client.map(_facts, counted, pure=False)
-    placed = client.submit(_place, facts, pure=False)
-    joined: list[Future] = []
-    for number in range(PARTITIONS):
-        parts = client.map(_partition, counted, number=number, pure=False)
-        joined.append(client.submit(_join, parts, placed, least, pure=False))
-    kept: list[Future] = client.map(_kept, joined, pure=False)
-    borders = client.submit(_borders, kept, PARTITIONS, pure=False)
-    ranges: list[Future] = []
-    for number in range(PARTITIONS):
-        rows = client.map(_between, joined, borders=borders, number=number, pure=False)
-        ranges.append(client.submit(_sorted, rows, pure=False))
+
+    def submit(task: Callable[..., Any], *given: object) -> Future:
+        return client.submit(task, *given, key=_key(task))
+
+    def each(task: Callable[..., Any], items: Sequence[object], shared: dict[str, Any] | None = None) -> list[Future]:
+        return client.map(task, items, key=[_key(task) for _ in items], **(shared or {}))
+
+    counted = each(_count, shards, {"counting": counting, "partitions": PARTITIONS})
+    facts = each(_facts, counted)
+    placed = submit(_place, facts)
+    joined = [
+        submit(_join, each(_partition, counted, {"number": number}), placed, least) for number in range(PARTITIONS)
+    ]
+    kept = each(_kept, joined)
+    borders = submit(_borders, kept, PARTITIONS)
+    ranges = [
+        submit(_sorted, each(_between, joined, {"borders": borders, "number": number})) for number in range(PARTITIONS)
+    ]
     return _Tasks(facts, placed, kept, ranges)
+
+
+def _key(task: Callable[..., Any]) -> tuple[str, int]:
+    """A key of a group of its own: a scheduler queues what is in a large group, and may leave it there without end.
+
+    It looks at its queue where a task ends, but not where one goes back to wait for a result that died with a worker.
+    """
+    return f"{task.__name__}-{uuid4()}", 0
 
 
 @dataclass(frozen=True, eq=False)
