@@ -167,6 +167,12 @@ def test_inspect_needs_no_pattern(write, run):
     assert run(0, "inspect bytes.tiktoken --json").json["pattern"] is None
 
 
+def test_a_tokenizer_without_tokens_has_no_highest_id(write, run):
+    write("none.json", '{"version": "1.0", "model": {"type": "BPE", "vocab": {}, "merges": []}}')
+    assert "Highest id" not in run(0, "inspect none.json").out
+    assert run(0, "inspect none.json --json").json["highest_id"] is None
+
+
 def test_inspect_tells_of_the_empty_token_and_of_tokens_that_only_whole_words_become(write, run):
     write("empty.tiktoken", RANKS + b"= 50256\n")
     remark = "Id 50,256 of its file is the empty token: no text becomes it, and it is decoded to nothing."

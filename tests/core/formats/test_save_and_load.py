@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import os
 import sys
 from dataclasses import replace
@@ -193,6 +194,7 @@ def test_missing_and_unknown_files_are_named(tmp_path):
     (tmp_path / "other.json").write_text('{"name": "something else"}')
     (tmp_path / "list.json").write_text("[1]")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (tmp_path / "tokenizer.json.xz").write_bytes(lzma.compress(b'{"model": {}}'))
     (tmp_path / "nothing.json").write_bytes(b"")
     looked_for = r"tokenizer\.json, merges\.json, merges\.txt, vocab\.bpe, NAME\.tiktoken, tekken\.json, NAME\.model"
     looked_for += r", vocab\.txt, NAME\.gguf, loader_vocabulary\.json"
@@ -203,7 +205,8 @@ def test_missing_and_unknown_files_are_named(tmp_path):
         ("other.json", "not a tokenizer file TokStudio can read"),
         ("list.json", "not a tokenizer file TokStudio can read"),
         ("nothing.json", "not a tokenizer file TokStudio can read"),
-        ("picture.png", "this is not UTF-8, byte 0"),
+        ("picture.png", "this is a PNG image, not text"),
+        ("tokenizer.json.xz", "this is xz-compressed data, not text"),
     ):
         with pytest.raises(FormatError, match=rf"^{name.split('/')[-1]}: {words}\.$"):
             load(tmp_path / name)

@@ -255,6 +255,11 @@ def no_text(name: str, kind: str) -> BinaryError:
     return BinaryError(f"{name}: {what}{READ_ANYWAY}.")
 
 
+def kind_by_signature(beginning: bytes) -> str:
+    """The kind, such as "a PNG image", of a file with these first bytes (512 suffice); "" where none is known."""
+    return next((kind for pattern, kind in _KINDS if pattern.match(beginning)), "")
+
+
 def is_lfs_pointer(beginning: bytes) -> bool:
     """Whether a file with these first bytes (512 suffice) is a Git LFS pointer."""
     return _POINTER.match(beginning) is not None
@@ -263,9 +268,8 @@ def is_lfs_pointer(beginning: bytes) -> bool:
 def binary_kind(head: NDArray[np.uint8]) -> str:
     """The kind, such as "a PNG image", of a file with these first bytes (at most `SAMPLE`); "" for text."""
     beginning = head[:512].tobytes()
-    for pattern, kind in _KINDS:
-        if pattern.match(beginning):
-            return kind
+    if kind := kind_by_signature(beginning):
+        return kind
     if is_lfs_pointer(beginning):
         return LFS_POINTER
     marks = _marks_of(head)

@@ -19,7 +19,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.json_depth import DEEPEST, TOO_DEEP, is_too_deep
 from tokstudio.core.base.progress import Progress
-from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer
+from tokstudio.core.text.encodings import WHY_NOT_POINTER, is_lfs_pointer, kind_by_signature
 
 # --- Opens untrusted files, and reads them line by line within memory limits ------------------------------------------
 
@@ -417,13 +417,16 @@ class JsonReader(Reader):
         kept = len(self._decoder.getstate()[0])
         try:
             data = self._file.read(size)
-            self._ended = not data
-            text = self._decoder.decode(data, final=self._ended)
         except OSError as error:
             raise FormatError(f"{self.name}: {why_not(error)}.") from error
+        self._ended = not data
+        try:
+            text = self._decoder.decode(data, final=self._ended)
         except UnicodeDecodeError as error:
             if self._ended:
                 raise self._fault_at("the file ends too early", len(self._text)) from error
-            raise FormatError(f"{self.name}: this is not UTF-8, byte {self._read - kept + error.start:,}.") from error
+            kind = "" if self._read else kind_by_signature(data)
+            what = f"{kind}, not text" if kind else f"not UTF-8, byte {self._read - kept + error.start:,}"
+            raise FormatError(f"{self.name}: this is {what}.") from error
         self._read += len(data)
         return text
