@@ -220,3 +220,14 @@ def test_a_record_is_pickled_and_made_in_many_threads_at_once():
         thread.join()
     assert made == [Kept(1)] * 8
     assert pickle.loads(pickle.dumps(made)) == made
+
+
+def test_a_frozen_record_without_a_docstring_can_be_made_after_its_fields_were_asked_for():
+    @records.dataclass(frozen=True)
+    class Bare:
+        number: int
+
+    assert [one.name for one in fields(Bare)] == ["number"]
+    assert (Bare(3).number, Bare.__doc__) == (3, None)
+    with pytest.raises(FrozenInstanceError):
+        Bare(3).number = 4

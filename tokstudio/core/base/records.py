@@ -101,7 +101,11 @@ def _find_fields(cls: type, frozen: bool, inherits: bool, kw_only: bool) -> None
     """Gives a class what the standard library asks a dataclass for, without methods."""
     # An heir of a frozen class has to be made frozen, which compiles two methods.
     make = dataclasses.dataclass(frozen=inherits, init=False, repr=False, eq=False, match_args=False, kw_only=kw_only)
+    # Without a docstring, the standard library would ask for the signature, and so for methods that are not there yet.
+    docstring = cls.__doc__
+    cls.__doc__ = docstring or "-"
     make(cls)
+    cls.__doc__ = docstring
     # Else Python would refuse a frozen dataclass that inherits from this.
     vars(cls)["__dataclass_params__"].frozen = frozen
     if isinstance(vars(cls).get("__match_args__"), _Late):
