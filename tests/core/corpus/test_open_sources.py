@@ -380,6 +380,8 @@ def test_pipes_and_devices_are_refused(tmp_path):
     for path in (tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(CorpusError, match=f"^{path.name}: this is a device or a pipe"):
             finish(read_source(path))
+        with pytest.raises(CorpusError, match=f"^{path.name}: this is a device or a pipe"):
+            Corpus.from_counts(path)
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,8 @@ def write_counted_blocks_work(facts: CountFacts, blocks: Iterable[RowBlock], pat
 def is_counts_file(path: Path) -> bool:
     """Whether a file is a Parquet file; False where it cannot be read."""
     try:
+        if not path.is_file():  # a pipe would wait for a writer
+            return False
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
     except (OSError, ValueError):
