@@ -73,7 +73,7 @@ def test_truncated_data_names_the_option_that_reads_it(write, trained):
 
 def test_json_without_text_names_the_options_that_read_it(write, trained):
     write("counts.jsonl", '["the", 12]\n["then", 3]\n')
-    assert trained(1, "counts.jsonl").err.endswith("On the command line: train --counts, or --as-text.\n")
+    assert trained(1, "counts.jsonl").err.endswith("On the command line: --as-text.\n")
     trained(0, "--counts counts.jsonl")
     assert "no column" not in trained(0, "counts.jsonl --as-text").err
 

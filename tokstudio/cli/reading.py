@@ -208,7 +208,7 @@ def plain_reading_errors() -> Generator[None]:
     except TruncatedError as error:
         raise CorpusError(f"{error} On the command line: --keep-truncated.") from error
     except NoColumnOfTextError as error:
-        raise CorpusError(f"{error} On the command line: train --counts, or --as-text.") from error
+        raise CorpusError(f"{error} On the command line: --as-text.") from error
 
 
 def texts_of(arguments: argparse.Namespace, files: Sequence[str]) -> TextsToRead:

@@ -239,7 +239,7 @@ def test_what_is_truncated_or_read_as_plain_text_is_read_by_column_again_and_wit
     quiet(qtbot, window)
     assert texts(window) == {}
     assert window.corpus.problems.problems == (
-        "a.jsonl: no column of this JSON holds text; if these are word counts, open them as such.",
+        "a.jsonl: no column of this JSON holds text; if these are word counts, open them as such (train --counts).",
     )
     [button] = [one for one in window.corpus.problems.findChildren(QPushButton) if one.isVisible()]
     assert (button.text(), button.accessibleName()) == ("Read as Plain Text", "Read a.jsonl as plain text")

@@ -682,8 +682,8 @@ def test_json_without_a_column_of_text_is_refused_unless_it_is_asked_for(write, 
     data = WITHOUT_TEXT[name]
     for path in (write(name, data), write(f"{name}.gz", gzip.compress(data))):
         assert refused(path) == (
-            f"{path.name}: no column of this JSON holds text; if these are word counts, open them as such, else read "
-            "the file as plain text, with its braces and names."
+            f"{path.name}: no column of this JSON holds text; if these are word counts, open them as such "
+            "(train --counts), else read the file as plain text, with its braces and names."
         )
         with pytest.raises(NoColumnOfTextError):
             finish(read_work(path))
@@ -718,7 +718,7 @@ def test_json_without_a_column_of_text_in_a_folder_or_an_archive_is_plain_text(w
     ],
 )
 def test_json_without_a_whole_row_is_refused_with_what_is_wrong(write, monkeypatch, tmp_path, name, data, fault):
-    monkeypatch.setattr(datasets, "_HEAD_OF_ROWS", 1_000)
+    monkeypatch.setattr(datasets, "_HEADS_OF_ROWS", (500, 1_000))
     monkeypatch.setattr(datasets, "_LONGEST_ROW", 2_000)
     path = write(name, data.encode())
     assert refused(path, field="text") == f"{name}: {fault}; mend it, or read the file as plain text (--as-text)."
@@ -733,7 +733,7 @@ def test_json_without_a_whole_row_is_refused_with_what_is_wrong(write, monkeypat
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
 def test_a_first_row_that_is_longer_than_what_is_usually_looked_at_is_read(write, monkeypatch, name):
-    monkeypatch.setattr(datasets, "_HEAD_OF_ROWS", 1_000)
+    monkeypatch.setattr(datasets, "_HEADS_OF_ROWS", (1_000, 2_000))
     texts = ["a" * 3_000, "b"]
     rows = [{"text": text} for text in texts]
     data = json.dumps(rows) if name == "a.json" else "\n".join(map(json.dumps, rows))

@@ -43,8 +43,8 @@ from tokstudio.core.text.encodings import LFS_POINTER, SAMPLE, no_text, with_byt
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_HEAD_OF_ROWS = 1 << 20  # bytes of rows to look at
-_LONGEST_ROW = 1 << 24  # bytes of the first row of a table
+_HEADS_OF_ROWS = (1 << 20, 1 << 24)  # bytes of rows to look at, until a whole one is there
+_LONGEST_ROW = 1 << 28  # bytes of the first row
 MOST_COLUMNS = 300_000  # whose names are looked at within some seconds
 _ROWS_LOOKED_AT = 1_000
 
@@ -104,7 +104,7 @@ def look(text: OpenText, encoding: str | None, reading: Reading) -> Look:
     sort = kinds.text_kind(name, decoded, is_whole, reading.delimiter is not None)
     if sort == kinds.TEXT:
         return Look(sort, text.compression, has_no_text=kinds.is_named_json(name, decoded))
-    for size in (_HEAD_OF_ROWS, _LONGEST_ROW):
+    for size in (*_HEADS_OF_ROWS, _LONGEST_ROW):
         head = text.peek(size)
         is_whole, decoded = len(head) < size, _decoded(head, encoding_found)
         if is_whole or _has_row(sort, decoded):
@@ -173,7 +173,7 @@ def plan_of(text_look: Look, reading: Reading, name: str) -> Plan:
 def refuse_without_text(text: OpenText, text_look: Look) -> None:
     """Raises NoColumnOfTextError for a file of JSON, as its name says, in which no column holds text."""
     if text_look.has_no_text and kinds.suffix_of(text.name) in kinds.NAMED_JSON:
-        counts = "no column of this JSON holds text; if these are word counts, open them as such"
+        counts = "no column of this JSON holds text; if these are word counts, open them as such (train --counts)"
         fault = text_look.fault and f"{text_look.fault}; mend it"
         raise NoColumnOfTextError(f"{text.name}: {fault or counts}{READ_AS_TEXT}.")
 
