@@ -96,6 +96,16 @@ def test_a_row_is_the_training_on_its_part():
     assert not set(texts_in(held)) & {text for sample in samples for text in texts_in(sample)}
 
 
+def test_a_token_that_was_removed_is_none_that_two_trainings_share():
+    letters = [chr(code) for code in range(33, 123)]
+    # No two texts share a character.
+    corpus = Corpus.from_texts("".join(letters[first : first + 3]) * 8 + "\n" for first in range(0, 90, 3))
+    picky = TrainingConfig(min_frequency=2, algorithm="picky")
+    tokenizer = train(corpus, picky)
+    assert not set(tokenizer.merge_results.tolist()) <= set(tokenizer.tokens.ids().tolist())
+    assert how_much_text(corpus, picky).halves == 0
+
+
 def test_it_is_the_same_with_any_number_of_threads_and_another_by_another_seed(monkeypatch):
     corpus = Corpus.from_texts(lines(300))
     found, pools = [], []

@@ -190,9 +190,9 @@ def _bytes_per_token_work(tokenizer: Tokenizer, held: Sequence[Source], config: 
 
 
 def _made(tokenizer: Tokenizer) -> set[bytes]:
-    """The tokens that merges have made."""
-    tokens = tokenizer.tokens
-    return {tokens[token] for token in tokenizer.merge_results.tolist()}
+    """The tokens that merges have made, without those that Picky BPE has removed."""
+    tokens, ids = tokenizer.tokens, set[int](tokenizer.merge_results.tolist())
+    return {token for made in ids if (token := tokens[made]) is not None}
 
 
 def _agreement(one: set[bytes], other: set[bytes]) -> float:
