@@ -120,9 +120,9 @@ def _renumber(old: Tokenizer, by: str, pattern: str | None, texts: TextsToRead, 
     elif by == "use":
         read, uses = _uses(old, texts, console)
         if uses is None:
-            if old.run is None:
+            uses = None if old.run is None else old.run.uses_in_tokenizer(len(old.merges))
+            if uses is None:
                 raise ConfigError("--by use needs texts in which the uses are counted: add --corpus.")
-            uses = old.run.uses(len(old.merges))
         order = order_by_use(old, uses)
     else:
         order = order_as_in(old, load_tokenizer(Path(by), pattern, console).tokenizer)

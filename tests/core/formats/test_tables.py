@@ -78,6 +78,18 @@ def test_tables_hold_long_tokens_and_characters_and_stop_at_the_playhead():
     assert [int(row["uses"]) for row in rows] == tokenizer.run.uses(3).tolist()
 
 
+def test_uses_of_an_extended_tokenizer_are_those_at_the_playhead():
+    start = trained("abab cdcdcd efef ghgh " * 3, 4)
+    text = "abab cdcdcd efef ghgh klkl klkl gh gh gh gh gh"
+    extended = extend(start, Corpus.from_text(text), TrainingConfig(vocabulary_size=264))
+    for merges in (8, 6, 4):
+        counted = Counter(extended.at(merges).encode(text))
+        rows = table(extended.at(merges), "vocabulary-csv")
+        assert {int(row["id"]): int(row["uses"]) for row in rows} == {id_: counted[id_] for id_ in range(256 + merges)}
+    # The text was not counted at fewer merges than training started from.
+    assert {row["uses"] for row in table(extended.at(3), "vocabulary-csv")} == {""}
+
+
 def test_tables_have_the_columns_and_numbers_of_the_run(tmp_path):
     tokenizer = trained("banana", 1)
     file = save(tokenizer, tmp_path / "log.csv", "merges-csv").files[0]

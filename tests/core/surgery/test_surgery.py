@@ -147,6 +147,14 @@ def test_below_a_use_only_rarer_tokens_go_and_those_that_others_need_are_named()
     assert len(pruned.tokenizer) == len(tokenizer) - len(removed)
 
 
+def test_a_least_number_of_uses_counts_the_text_with_a_weight_of_its_own():
+    corpus = Corpus.from_texts(["abab cdcdcd efef " * 3]).with_weights({0: 1.5})
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=262, pattern="gpt2"))
+    uses = tokenizer.run.uses()[tokenizer.merge_results] / tokenizer.run.weight_scale
+    assert uses.tolist() == [4.5, 0, 0, 9, 4.5, 4.5]
+    assert [len(prune(tokenizer, least_uses=least).tokenizer) for least in (4, 5, 9, 10)] == [262, 257, 257, 256]
+
+
 def test_tokens_of_a_script_go():
     tokenizer = trained()
     ids = finish(tokens_of_scripts_work(tokenizer, ["Cyrillic"]))

@@ -7,7 +7,7 @@ chose together. Of Picky BPE, two last columns have how often the left and the r
 was removed after the merge, and nothing for a part that stayed. Of SuperBPE, a last column has the stage, 1 or 2; of
 BoundlessBPE, the count of the merge within words that a supermerge came before, 0 where none was left, and nothing for
 the merges within words. Special tokens have no `uses`: they are cut out of the
-corpus before counting, so a run does not count them.
+corpus before counting, so a run does not count them; nor does any token at fewer merges than training started from.
 """
 
 # SPDX-License-Identifier: MIT
@@ -200,7 +200,7 @@ def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
     kinds = dict.fromkeys(specials, b"special")
     words = tokenizer.whole_words - specials
     kinds |= {token: tokenizer.kind(token).encode() for token in tokenizer.extra_tokens}
-    uses = None if run is None else run.uses(len(merges))
+    uses = None if run is None else run.uses_in_tokenizer(len(merges))
     for token, token_bytes in enumerate(tokenizer.tokens):
         if token_bytes is None:
             continue

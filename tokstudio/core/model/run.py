@@ -251,6 +251,14 @@ class Run:
             return uses_of_picky(self.base_counts, self.merges[:n], self.removals[:n], self.falls)
         return uses(self.base_counts, self.merges[:n], self.merged[:n], second_stage=self.second_stage)
 
+    def uses_in_tokenizer(self, merges: int) -> NDArray[np.int64] | None:
+        """`uses` at so many merges of the run's tokenizer, counted with those that training started from.
+
+        None at fewer merges than those: the text was never counted with them.
+        """
+        made = merges - self.merges_before
+        return None if made < 0 else self.uses(made)
+
     def bytes_per_token(self, merges: int | None = None) -> float:
         """The compression ratio after so many merges (None: all): UTF-8 bytes per token; 0 for an empty corpus."""
         n = len(self) if merges is None else merges

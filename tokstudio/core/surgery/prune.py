@@ -124,10 +124,10 @@ def removal_order_work(
     Returns:
         int32 [removed], their ids, and int32 [needed], the ids that were to be removed, but that others need.
     """
-    uses = _uses(tokenizer, counts)
+    uses, scale = _uses(tokenizer, counts)
     may_go = _removable(tokenizer)
     if least_uses is not None:
-        may_go &= uses < whole_number("The least number of uses", least_uses)
+        may_go &= uses < scale * whole_number("The least number of uses", least_uses)
     if tokens is not None:
         may_go &= _named(tokenizer, tokens)
     made_by: dict[int, list[tuple[int, int]]] = {}
@@ -192,19 +192,19 @@ def _most(tokenizer: Tokenizer, size: int | None) -> int | None:
     return now - size
 
 
-def _uses(tokenizer: Tokenizer, counts: ArrayLike | None) -> NDArray[np.int64]:
-    """int64 [ids], how often each token is used."""
-    uses = np.zeros(len(tokenizer.tokens), np.int64)
+def _uses(tokenizer: Tokenizer, counts: ArrayLike | None) -> tuple[NDArray[np.int64], int]:
+    """int64 [ids], how often each token is used, in units of 1 / the number that is returned too."""
+    uses, scale = np.zeros(len(tokenizer.tokens), np.int64), 1
     if counts is None:
         run = tokenizer.run
-        merges = -1 if run is None else len(tokenizer.merges) - run.merges_before
-        counted = uses[:0] if run is None or merges < 0 else run.uses(merges)
+        of_run = None if run is None else run.uses_in_tokenizer(len(tokenizer.merges))
+        counted, scale = (uses[:0], 1) if run is None or of_run is None else (of_run, run.weight_scale)
     else:
         counted = np.asarray(counts)
         if counted.ndim != 1 or len(counted) > len(uses) or (counted.size and counted.dtype.kind not in "iu"):
             raise ConfigError(f"The uses must be whole numbers by id, at most {len(uses):,}.")
     uses[: len(counted)] = counted
-    return uses
+    return uses, scale
 
 
 def _named(tokenizer: Tokenizer, tokens: Iterable[int]) -> NDArray[np.bool_]:

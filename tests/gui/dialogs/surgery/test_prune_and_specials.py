@@ -78,6 +78,18 @@ def test_pruning_by_use_and_by_script_with_ids_that_stay(qtbot, session, pruning
     assert not any("кот" in token for token in left)
 
 
+def test_uses_count_the_text_with_its_weight(qtbot, session, theme, make_run, opened):
+    session.corpus.add_text("abab cdcdcd efef " * 3)
+    session.corpus.set_weights((1_500,))
+    run = make_run(vocabulary_size=262, pattern="gpt2")
+    dialog = opened(PruneDialog(session, run, theme))
+    dialog.least.setValue(5)
+    settled(qtbot, dialog)
+    lines = dialog.view.tokens.toPlainText().splitlines()
+    assert [line.split()[1] for line in lines] == ["4.5×", "0×", "4.5×", "0×", "4.5×"]
+    assert len(made_by(qtbot, dialog).tokenizer) == 257
+
+
 def test_selected_tokens_alone_go(qtbot, session, theme, make_run, opened):
     run = make_run(vocabulary_size=280, pattern="gpt2")
     last = int(run.tokenizer.merge_results[-1])

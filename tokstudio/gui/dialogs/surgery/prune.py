@@ -70,7 +70,8 @@ class PruneDialog(SurgeryDialog):
         self._tokenizer = run.tokenizer
         self._tokens = tuple(tokens)
         own = run.uses.at(len(run)) if run.has_counts else None
-        self._work = PruneWork(self._tokenizer, run.name, session.corpus.current, own, session.store)
+        corpus, scale = session.corpus.current, run.weight_scale
+        self._work = PruneWork(self._tokenizer, run.name, corpus, own, session.store, scale)
         self.ways = QButtonGroup(self)
         self.size_limit, self.least, self.script = Number(theme), Number(theme), ChoiceBox(())
         self.size_limit.setValue(max(len(self._tokenizer) - len(self._tokenizer.merges) // 2, 1))

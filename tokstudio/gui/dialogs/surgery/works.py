@@ -15,7 +15,7 @@ from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.base.wording import percent_text, several, size_text
+from tokstudio.core.base.wording import count_text, percent_text, several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.sampling import sample_in_one
 from tokstudio.core.corpus.source import Source
@@ -186,7 +186,8 @@ class _Pruned:
     tokenizer: Tokenizer
     removed: Sequence[int]  # ids, the first to go first
     needed: int  # tokens that stay, as others need them
-    counts: NDArray[np.int64]  # by id; none where they are not counted
+    counts: NDArray[np.int64]  # by id, in units of 1 / `scale`; none where they are not counted
+    scale: int
 
 
 class PruneWork:
@@ -196,15 +197,23 @@ class PruneWork:
         tokenizer: The tokenizer.
         name: Its name in Tokenizers.
         corpus: The corpus of the window, perhaps empty.
-        own_uses: int64 by id, the uses in the run's own training; None for a tokenizer from a file.
+        own_uses: int64 by id, the uses in the run's own training, in units of 1 / `scale`; None for a tokenizer from a
+            file.
         store: What is known of the tokens of the corpus.
+        scale: The `weight_scale` of the run.
     """
 
     def __init__(
-        self, tokenizer: Tokenizer, name: str, corpus: Corpus, own_uses: NDArray[np.int64] | None, store: TokenStore
+        self,
+        tokenizer: Tokenizer,
+        name: str,
+        corpus: Corpus,
+        own_uses: NDArray[np.int64] | None,
+        store: TokenStore,
+        scale: int,
     ) -> None:
         self._tokenizer, self._name, self._corpus, self._own_uses = tokenizer, name, corpus, own_uses
-        self._store = store
+        self._store, self._scale = store, scale
         nothing = np.empty(0, np.int32)
         self._ordered: tuple[object, tuple[NDArray[np.int32], NDArray[np.int32]]] = (None, (nothing, nothing))
 
@@ -231,30 +240,31 @@ class PruneWork:
         tokenizer = self._tokenizer
         if choice.size is not None:
             check_size(tokenizer, choice.size)
-        counts = yield from self._counts_work(uses)
+        counts, scale = yield from self._counts_work(uses)
         way = (uses, choice.least_uses, choice.script, choice.tokens)
         if way != self._ordered[0]:
-            self._ordered = way, (yield from self._order_work(choice, counts))
+            self._ordered = way, (yield from self._order_work(choice, counts, scale))
         order, needed = self._ordered[1]
         removed = order if choice.size is None else order[: len(tokenizer) - choice.size]
         pruned = without(tokenizer, removed, needed, renumber=choice.renumber).tokenizer
-        return _Pruned(pruned, removed.tolist(), len(needed), counts)
+        return _Pruned(pruned, removed.tolist(), len(needed), counts, scale)
 
     def _order_work(
-        self, choice: PruneChoice, counts: NDArray[np.int64]
+        self, choice: PruneChoice, counts: NDArray[np.int64], scale: int
     ) -> Work[tuple[NDArray[np.int32], NDArray[np.int32]]]:
         named = choice.tokens
         if choice.script is not None:
             named = (yield from tokens_of_scripts_work(self._tokenizer, [choice.script])).tolist()
-        return (yield from removal_order_work(self._tokenizer, counts, least_uses=choice.least_uses, tokens=named))
+        least = None if choice.least_uses is None else scale * choice.least_uses
+        return (yield from removal_order_work(self._tokenizer, counts, least_uses=least, tokens=named))
 
-    def _counts_work(self, uses: str) -> Work[NDArray[np.int64]]:
+    def _counts_work(self, uses: str) -> Work[tuple[NDArray[np.int64], int]]:
         if uses == "run" and self._own_uses is not None:
-            return self._own_uses[: len(self._tokenizer.tokens)]
+            return self._own_uses[: len(self._tokenizer.tokens)], self._scale
         if uses != "corpus":
-            return np.zeros(0, np.int64)
+            return np.zeros(0, np.int64), 1
         counts = yield from self._store.counts_work(self._tokenizer, self._corpus)
-        return counts.by_id(len(self._tokenizer.tokens))
+        return counts.by_id(len(self._tokenizer.tokens)), 1
 
     def _effect_work(self, pruned: _Pruned) -> Work[Effect]:
         old, new, removed, counts = self._tokenizer, pruned.tokenizer, pruned.removed, pruned.counts
@@ -273,10 +283,11 @@ class PruneWork:
         if needed := pruned.needed:
             notes.append(f"{several(needed, 'token stays, as another needs it', 'tokens stay, as others need them')}.")
         problem = "" if removed else _NOTHING
-        uses = dict(zip(removed, (int(counts[token]) if token < len(counts) else 0 for token in removed), strict=True))
-        listed = tuple(lines_of(old, removed[:_LISTED], uses if len(counts) else None))
+        listed = removed[:_LISTED]
+        uses = {token: count_text(int(counts[token]) if token < len(counts) else 0, pruned.scale) for token in listed}
+        lines = tuple(lines_of(old, listed, uses if len(counts) else None))
         heading = f"{several(len(removed), 'token goes', 'tokens go')}, the first:" if removed else "No token goes"
-        return Effect(tuple(figures), heading, listed, tuple(notes), problem)
+        return Effect(tuple(figures), heading, lines, tuple(notes), problem)
 
 
 def check_size(tokenizer: Tokenizer, size: int) -> None:
@@ -400,12 +411,12 @@ def word_of(token: bytes | str | None) -> str:
     return isolated(marked(shown(raw or b"")))
 
 
-def lines_of(tokenizer: Tokenizer, ids: Sequence[int], uses: Mapping[int, int] | None = None) -> list[str]:
+def lines_of(tokenizer: Tokenizer, ids: Sequence[int], uses: Mapping[int, str] | None = None) -> list[str]:
     """Tokens, a line each: id, uses where these are known, and token."""
     heads = [f"{token:,}" for token in ids]
     if uses is not None:
-        most = max((len(f"{uses[token]:,}") for token in ids), default=0)
-        heads = [f"{head}  {uses[token]:>{most},}×" for head, token in zip(heads, ids, strict=True)]
+        most = max((len(uses[token]) for token in ids), default=0)
+        heads = [f"{head}  {uses[token]:>{most}}×" for head, token in zip(heads, ids, strict=True)]
     width = max(map(len, heads), default=0)
     tokens = (word_of(tokenizer.tokens[token]) for token in ids)
     return [f"{head:>{width}}  {token}" for head, token in zip(heads, tokens, strict=True)]
