@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tokstudio import Corpus, TrainingConfig, extend, extension_sheet, load, prune, save, train, verify
+from tokstudio import Corpus, TrainingConfig, extend, extension_sheet, load, prune, save, save_project, train, verify
 from tokstudio.cli import training
 from tokstudio.core.surgery import proof as verifying
 from tokstudio.core.tokenizer.origin import Point, Proof
@@ -209,6 +209,20 @@ def test_a_run_of_a_project_is_changed_with_its_own_uses(new, monkeypatch, run):
     assert new().tokens == expected.tokens
     run(1, "prune kept.tokstudio --run Run-7 --vocab-size 290")
     run(1, "prune old.json --run", ["Run 1"], "--vocab-size 290")
+
+
+def test_the_other_tokenizer_may_be_a_project_with_one_run(tmp_path, new, run):
+    german = train(Corpus.from_text(GERMAN), TrainingConfig(vocabulary_size=290, pattern="gpt2"))
+    save(german, tmp_path / "german.json")
+    save_project({"german": german}, tmp_path / "german.tokstudio")
+    for words in ("join old.json german", "renumber german.json --by german"):
+        run(0, f"{words}.tokstudio {EXPORT} --force -q")
+        made = new()
+        run(0, f"{words}.json {EXPORT} --force -q")
+        assert (made.tokens, made.merges.tolist()) == (new().tokens, new().merges.tolist())
+    save_project({"a": german, "b": german}, tmp_path / "two.tokstudio")
+    for words in ("join old.json two.tokstudio", "renumber old.json --by two.tokstudio"):
+        run(1, words, says="two.tokstudio: this project has 2 runs: export the one to use.")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tokstudio.cli.exporting import Proving, check_losses, export
 from tokstudio.cli.process.terminal import DONE, FAILED, Console, put
 from tokstudio.cli.reading import CommandTexts, TextsToRead, read_corpus, texts_of
 from tokstudio.cli.results import Exports
-from tokstudio.cli.tokenizers import load_tokenizer, load_tokenizer_or_run
+from tokstudio.cli.tokenizers import load_other, load_tokenizer_or_run
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.records import dataclass
@@ -53,7 +53,7 @@ def change(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.command == "prune":
         changed = _prune(old, arguments, console)
     elif arguments.command == "join":
-        changed = _join(old, load_tokenizer(arguments.other, arguments.pattern, console).tokenizer, console)
+        changed = _join(old, load_other(arguments.other, arguments.pattern, console), console)
     elif arguments.command == "renumber":
         changed = _renumber(old, arguments.by, arguments.pattern, texts_of(arguments, arguments.corpus), console)
     else:
@@ -125,7 +125,7 @@ def _renumber(old: Tokenizer, by: str, pattern: str | None, texts: TextsToRead, 
                 raise ConfigError("--by use needs texts in which the uses are counted: add --corpus.")
         order = order_by_use(old, uses)
     else:
-        order = order_as_in(old, load_tokenizer(Path(by), pattern, console).tokenizer)
+        order = order_as_in(old, load_other(Path(by), pattern, console))
     renumbered = renumber(old, order)
     ids = old.tokens.ids()
     moved = int(np.count_nonzero(renumbered.new_ids[ids] != ids))

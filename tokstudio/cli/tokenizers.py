@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from tokstudio.cli.process.terminal import Console
+from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.leftovers import SUFFIX
 from tokstudio.core.base.progress import Progress
@@ -44,7 +45,7 @@ def load_tokenizer(path: Path, pattern: str | None, console: Console) -> Loaded:
 
 
 def load_tokenizer_or_run(path: Path, run: str | None, pattern: str | None, console: Console) -> Tokenizer:
-    """Reads a tokenizer, or a project with the run of this name.
+    """Reads a tokenizer, or a project with the run of this name; `load_other` has no name of a run.
 
     Raises:
         FormatError: See `load_tokenizer`.
@@ -57,3 +58,20 @@ def load_tokenizer_or_run(path: Path, run: str | None, pattern: str | None, cons
     if run is not None:
         raise ConfigError(f"{path.name}: --run chooses a run of a project, but this is not a project.")
     return load_tokenizer(path, pattern, console).tokenizer
+
+
+def load_other(path: Path, pattern: str | None, console: Console) -> Tokenizer:
+    """Reads a tokenizer beside another one: a project must have one run.
+
+    Raises:
+        FormatError: See `load_tokenizer`.
+        ConfigError: The project has no run, or several.
+    """
+    if not is_project(path):
+        return load_tokenizer(path, pattern, console).tokenizer
+    from tokstudio.cli.projects import load_runs
+
+    [(_, tokenizer, _), *more] = load_runs(path, console)
+    if more:
+        raise ConfigError(f"{file_name(path)}: this project has {1 + len(more)} runs: export the one to use.")
+    return tokenizer

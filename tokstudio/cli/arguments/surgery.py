@@ -70,7 +70,7 @@ def join(words: Sequence[str]) -> argparse.Namespace:
         "other",
         metavar="OTHER",
         type=Path,
-        help=f"the tokenizer with the other tokens: its file, its folder, or {shared.NAMES}",
+        help=f"the tokenizer with the other tokens: its file, its folder, {shared.NAMES}, or a project with one run",
     )
     _add_output(parser)
     return parser.parse_intermixed_args(words)
@@ -85,7 +85,7 @@ def renumber(words: Sequence[str]) -> argparse.Namespace:
         required=True,
         metavar="rank|use|OTHER",
         help="rank: bytes, then merges in their order; use: the most used first; both put special tokens last. Or "
-        f"another tokenizer, to get its ids: its file, its folder, or {shared.NAMES}",
+        f"another tokenizer, to get its ids: its file, its folder, {shared.NAMES}, or a project with one run",
     )
     _add_texts(parser, "those of the run's training, if it has one")
     _add_output(parser)
