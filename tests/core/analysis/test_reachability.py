@@ -62,6 +62,23 @@ def test_tokens_of_a_training_are_reached(pattern, text):
     assert set(reach(tokenizer)) == {REACHED}
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text", "token"),
+    [
+        (r"\w+(?=;)|[\s\S]", "key;", b"key"),
+        (r"(?<=ab\d{3} )\w+|[\s\S]", "ab123 key", b"key"),
+        (r"<<[^>]*>>|\w+|\W", "<<a b>>", b"a b"),
+        (r"x.{9}y|\w|\W", "x12 45 78 y", b"5 7"),
+        (r"(\w)\w+\1|[\s\S]", "nine in", b"nin"),
+    ],
+)
+def test_what_a_custom_expression_keeps_whole_only_in_some_place_is_reached(pattern, text, token):
+    tokenizer = Tokenizer(np.array(merged(token), np.int32), pattern=pattern)
+    made = 254 + len(token)
+    assert made in tokenizer.encode(text)
+    assert reach(tokenizer)[made] == REACHED
+
+
 def test_each_reason_has_its_own_constant():
     merges = np.array([[98, 32], [98, 99], [97, 98], [258, 99]], np.int32)
     tokenizer = Tokenizer(

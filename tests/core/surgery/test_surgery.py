@@ -111,6 +111,16 @@ def test_joining_appends_what_the_first_lacks_and_some_text_becomes(first, secon
     assert verify(joined).holds
 
 
+def test_joining_keeps_tokens_that_a_custom_expression_makes_only_before_a_mark():
+    settings = TrainingConfig(vocabulary_size=270, pattern=r"\w+(?=;)|[\s\S]")
+    first = train(Corpus.from_text("zz;zz;"), settings)
+    second = train(Corpus.from_text("key;value;key;value;key;other;"), settings)
+    joined = join(first, second)
+    assert [joined.tokens[token] for token in joined.encode("key;value;")] == [b"key", b";", b"value", b";"]
+    assert unreachable(second) == 0
+    assert verify(extend(first, Corpus.from_text("key;key;"), settings)).points[3].details == ()
+
+
 def test_the_highest_ids_go_first_without_uses_and_the_uses_of_the_run_count():
     tokenizer = trained()
     order, needed = finish(removal_order_work(tokenizer.compact()))

@@ -1,8 +1,9 @@
 """Finds tokens that no text becomes, because other merges come first, or the pattern or the normalizer prevents it.
 
 Merging depends only on adjacent tokens, so a token that occurs in some text also results from its own bytes alone. That
-decides what merges can make. The pattern may still split it in every context: a regular expression can depend on
-anything, so tokens are tried among neighbours of each class that patterns distinguish. Every part of a text in form NFC
+decides what merges can make. The pattern may still split it in every context: tokens are tried among neighbours of each
+class that the named patterns distinguish. A custom expression can depend on anything, however far away, so what it
+splits must be proved: a token counts as split only if no match could have it within. Every part of a text in form NFC
 is in this form. Land and Bartolo (2024, arXiv:2405.05417) call such tokens unreachable.
 """
 
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.pretokenization.patterns import splitter, word_ends
+from tokstudio.core.pretokenization.possible_matches import possible_matches
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.text.nfc import nfc_changes
 from tokstudio.core.text.utf8 import is_utf8
@@ -93,6 +94,8 @@ def _normalized_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[NDArr
 
 def _cut_work(pattern: str, tokens: Sequence[bytes], *, whole: bool) -> Work[NDArray[np.bool_]]:
     """Which tokens the pattern splits, or gives no pre-token of their own if `whole`, in any context; bool [tokens]."""
+    if splitter(pattern).kind < 0:
+        return (yield from _never_matched_work(pattern, tokens, whole))
     cut = yield from _cut_among_work(pattern, tokens, [(b"", b"")], whole)
     numbers: list[int] = np.flatnonzero(cut).tolist()
     doubtful = [token for token in numbers if len(tokens[token]) <= _LONGEST and is_utf8(tokens[token])]
@@ -104,38 +107,36 @@ def _cut_work(pattern: str, tokens: Sequence[bytes], *, whole: bool) -> Work[NDA
     return cut
 
 
+def _never_matched_work(pattern: str, tokens: Sequence[bytes], whole: bool) -> Work[NDArray[np.bool_]]:
+    """Which tokens no match of a custom expression could have within, or be if `whole`; bool [tokens]."""
+    cut, matches = np.zeros(len(tokens), np.bool_), possible_matches(pattern)
+    for number, token in enumerate(tokens if matches is not None else ()):
+        if matches is not None and len(token) <= _LONGEST and is_utf8(token):
+            cut[number] = not matches.may_have(token.decode(), whole=whole)
+        if number % _FEW == 0:
+            yield Progress("trying tokens")
+    return cut
+
+
 def _cut_among_work(
     pattern: str, tokens: Sequence[bytes], around: Sequence[tuple[bytes, bytes]], whole: bool
 ) -> Work[NDArray[np.bool_]]:
-    """Which tokens are split between all of the given neighbours; bool [tokens]."""
+    """Which tokens a named pattern splits between all of the given neighbours; bool [tokens]."""
     texts = [before + token + behind for token in tokens for before, behind in around]
     stops = np.fromiter(accumulate(map(len, texts)), np.int64, len(texts))
     data = np.array(np.frombuffer(b"".join(texts) + bytes(PADDING), np.uint8))
     is_end = np.zeros(len(data), np.bool_)
     is_end[0] = True
-    try:
-        for ends, _ in word_ends(splitter(pattern), data, 0, stops):
-            is_end[ends] = True
-            yield Progress("trying tokens")
-    except ConfigError:
-        # A text that the pattern does not cover cannot be encoded.
-        cut = np.ones(len(texts), np.bool_)
-        for place in range(len(texts) if len(texts) > 1 else 0):
-            token, pair = tokens[place // len(around)], around[place % len(around)]
-            cut[place] = (yield from _cut_among_work(pattern, [token], [pair], whole))[0]
-        return _all_of(cut, len(around))
+    for ends, _ in word_ends(splitter(pattern), data, 0, stops):
+        is_end[ends] = True
+        yield Progress("trying tokens")
     first = np.concatenate([[0], stops[:-1]]) + np.tile([len(before) for before, _ in around], len(tokens))
     last = stops - np.tile([len(behind) for _, behind in around], len(tokens))
     ends_until = np.cumsum(is_end)
     cut = ends_until[last - 1] > ends_until[first]
     if whole:
         cut |= ~(is_end[first] & is_end[last])
-    return _all_of(cut, len(around))
-
-
-def _all_of(values: NDArray[np.bool_], size: int) -> NDArray[np.bool_]:
-    """Whether all of each `size` values hold."""
-    return np.logical_and.reduce(values.reshape(-1, size), axis=1)
+    return np.logical_and.reduce(cut.reshape(-1, len(around)), axis=1)
 
 
 def _shortest(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -113,7 +113,7 @@ class CustomRegex:
 
     def _translated(self, text: str, codes: NDArray[np.uint32]) -> str:
         if self._translation is None:
-            self._translation = _translation(self._pattern)
+            self._translation = translation(self._pattern)
         translated = self._translation[codes]
         if np.array_equal(translated, codes):
             return text
@@ -318,7 +318,7 @@ def _usual() -> NDArray[np.bool_]:
     return usual
 
 
-def _translation(pattern: str) -> NDArray[np.uint32]:
+def translation(pattern: str) -> NDArray[np.uint32]:
     """The character for each code point by which `regex` follows Unicode 16; those that `pattern` names stay."""
     table = np.arange(0x110000, dtype=np.uint32)
     table[_newer()] = _STAND_IN
