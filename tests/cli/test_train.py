@@ -464,6 +464,13 @@ def test_an_interrupted_training_does_not_wait_for_it(lines, slow_trainer, monke
     assert run(130, f"train {lines} --vocab-size 300 --held-out 0.1 --json").json["held_out_bytes_per_token"] is None
 
 
+def test_an_interrupted_training_says_that_its_experiment_is_not_written(lines, tmp_path, slow_trainer, run):
+    slow_trainer(lambda: signal.raise_signal(signal.SIGINT))
+    said = run(130, f"train {lines} --vocab-size 300 --experiment out.toml").err
+    assert "Not written, as the training has not ended: out.toml.\n" in said
+    assert not (tmp_path / "out.toml").exists()
+
+
 def test_how_much_text_prints_the_figures_of_the_core(run, write):
     text = write(
         "lines.txt", "".join(f"{number} {'the cat sat on the mat ' * (number % 5)}\n" for number in range(300))

@@ -275,6 +275,8 @@ def train_on(
         if keep is not None and code in (DONE, FAILED):
             with console.signals.finishing():
                 keep(corpus, trainer.run)
+        elif arguments.experiment is not None:
+            console.say(f"Not written, as the training has not ended: {file_name(arguments.experiment)}.")
     except BaseException:
         if targets and trainer.prepared is not None and len(trainer.run):
             with console.signals.saving():

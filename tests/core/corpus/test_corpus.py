@@ -407,3 +407,10 @@ def test_a_long_line_before_many_short_ones_is_cut_in_bounded_pieces():
     splitting = [step.done for step in steps if step.phase == "splitting" and 2_000_000 < step.done < 2_050_000]
     assert max(b - a for a, b in pairwise([2_000_000, *splitting])) < 10_000
     assert trained_on[0].documents + held_out[0].documents == 50_000
+
+
+@pytest.mark.parametrize("name", ["most_bytes", "most_characters", "least_characters"])
+def test_limits_of_what_is_read_are_whole_numbers(tmp_path, name):
+    (tmp_path / "a.txt").write_text("text")
+    with pytest.raises(ConfigError, match=r"must be a whole number, not 1\.5\.$"):
+        Corpus.from_files(tmp_path / "a.txt", **{name: 1.5})

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokstudio import Corpus, MergeBatch, Run, Trainer, TrainingConfig, __version__, train
+from tokstudio import ConfigError, Corpus, MergeBatch, Run, Trainer, TrainingConfig, __version__, train
 from tokstudio.core.base.arrays import read_only
 from tokstudio.core.model import tokens
 from tokstudio.core.model.algorithms import TIE_BREAKS
@@ -50,6 +50,13 @@ def test_uses_are_replacements_minus_later_merges(run):
     assert {token: count for token, count in enumerate(run.uses().tolist()) if count} == {100: 1, 257: 2, 258: 1}
     assert {token: count for token, count in enumerate(run.uses(1).tolist()) if count} == {99: 4, 100: 1, 256: 4}
     assert run.uses(0).tolist() == run.base_counts.tolist()
+
+
+@pytest.mark.parametrize("merges", [-1, 4, 999])
+def test_a_number_of_merges_that_a_run_does_not_have_is_refused(run, merges):
+    for figure in (run.uses, run.bytes_per_token):
+        with pytest.raises(ConfigError, match=f"^There is no merge {merges}: this run has 3.$"):
+            figure(merges)
 
 
 def test_a_run_cannot_be_changed(run):

@@ -187,6 +187,8 @@ def test_a_merged_token_that_stands_for_unknown_characters_stays():
         prune(tokenizer.at(1), 3)
     with pytest.raises(ConfigError, match="stands for unknown characters cannot be removed"):
         tokenizer.renumbered(np.array([0, 1, 2, 3, -1], np.int32))
+    with pytest.raises(ConfigError, match="There are 5 ids, and only 1 new ones are given"):
+        tokenizer.renumbered(np.zeros(1, np.int32))
     with pytest.raises(ConfigError, match="stands for unknown characters cannot be removed"):
         tokenizer.at(1).compact()
 

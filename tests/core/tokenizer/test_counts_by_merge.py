@@ -275,7 +275,13 @@ def test_a_word_that_is_longer_than_what_an_expression_is_tried_on_at_once_drops
 
 @pytest.mark.parametrize(
     ("probability", "seed", "words"),
-    [(-0.1, 0, "from 0 to 1"), (1.1, 0, "from 0 to 1"), (float("nan"), 0, "from 0 to 1"), (0.1, -1, "seed of dropout")],
+    [
+        (-0.1, 0, "from 0 to 1"),
+        (1.1, 0, "from 0 to 1"),
+        (float("nan"), 0, "be a number"),
+        ("0.1", 0, "be a number"),
+        (0.1, -1, "seed of dropout"),
+    ],
 )
 def test_what_is_no_dropout_is_refused(tmp_path, by_pattern, probability, seed, words):
     with pytest.raises(ConfigError, match=words):

@@ -16,6 +16,7 @@ import pytest
 from tests.core.html_tags import tags_of
 from tokstudio import (
     ByteTokenizer,
+    ConfigError,
     Corpus,
     LibraryConfig,
     SuperBPE,
@@ -39,6 +40,14 @@ TEXT = "the cat sat on the mat, and that's that: <b>Zürich</b> & 123\n" * 9
 
 def trained(size: int = 300, text: str = TEXT, **more: Any) -> Tokenizer:
     return train(Corpus.from_text(text), TrainingConfig(vocabulary_size=size, **{"pattern": "gpt2", **more}))
+
+
+@pytest.mark.parametrize("token", [-1, -300, 301, 9_999])
+def test_an_id_that_no_token_has_is_refused(token):
+    tokenizer = trained(301, special_tokens=["<e>"])
+    for read in (tokenizer.bytes_of, tokenizer.parts, tokenizer.kind):
+        with pytest.raises(ConfigError, match=f"^Id {token} is not in the vocabulary.$"):
+            read(token)
 
 
 def by_library() -> Tokenizer:

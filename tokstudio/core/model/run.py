@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.markup import table_view
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import several
@@ -245,8 +246,8 @@ class Run:
         return merged(self.tokens_before, self.tokens_after, self.second_stage)
 
     def uses(self, merges: int | None = None) -> NDArray[np.int64]:
-        """How often each token occurs in the corpus after so many merges (None: all), by id."""
-        n = len(self) if merges is None else merges
+        """How often each token occurs in the corpus after so many merges (None: all), by id; or ConfigError."""
+        n = self._valid(merges)
         if self.removals is not None and self.falls is not None:
             return uses_of_picky(self.base_counts, self.merges[:n], self.removals[:n], self.falls)
         return uses(self.base_counts, self.merges[:n], self.merged[:n], second_stage=self.second_stage)
@@ -260,10 +261,21 @@ class Run:
         return None if made < 0 else self.uses(made)
 
     def bytes_per_token(self, merges: int | None = None) -> float:
-        """The compression ratio after so many merges (None: all): UTF-8 bytes per token; 0 for an empty corpus."""
-        n = len(self) if merges is None else merges
+        """The compression ratio after so many merges (None: all): UTF-8 bytes per token; 0 for an empty corpus.
+
+        Raises:
+            ConfigError: The run has fewer merges.
+        """
+        n = self._valid(merges)
         tokens = self.tokens_before if n == 0 else int(self.tokens_after[n - 1])
         return self.corpus.bytes / tokens if tokens else 0.0
+
+    def _valid(self, merges: int | None) -> int:
+        """A number of merges that the run has, all for None."""
+        number = len(self) if merges is None else merges
+        if not 0 <= number <= len(self):
+            raise ConfigError(f"There is no merge {number:,}: this run has {len(self):,}.")
+        return number
 
 
 def special_ids(config: TrainingConfig, end: int, start: _StartTokenizer | None = None) -> dict[str, int]:

@@ -134,6 +134,9 @@ class TokenParts:
         self._long, self._long_size = list[int](), 0  # long tokens among them, and their bytes
         self._base, self._merges, self._results = base, merges, results
 
+    def __contains__(self, token: int) -> bool:
+        return token in self._known or (0 <= token < self.size and bool(self.left[token] >= 0))
+
     def __getitem__(self, token: int) -> bytes:
         known = self._known
         if (token_bytes := known.get(token)) is None:

@@ -7,15 +7,14 @@ Provilkov, Emelianenko and Voita (2020), "BPE-Dropout: Simple and Effective Subw
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokstudio.core.base.arguments import plain_number, whole_number
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.model.tokens import whole_number
 from tokstudio.core.pretokenization.patterns import splitter
 from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.tokenizer.encoder import Encoder
@@ -44,7 +43,7 @@ class Dropout:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not isfinite(self.probability) or not 0 <= self.probability <= 1:
+        if not 0 <= plain_number("The probability of dropout", self.probability) <= 1:
             raise ConfigError(f"The probability of dropout must be from 0 to 1, not {self.probability}.")
         if not 0 <= whole_number("The seed of dropout", self.seed, most=1 << 128) < 1 << 63:
             raise ConfigError(f"The seed of dropout must be from 0 to 2^63 - 1, not {self.seed}.")

@@ -334,12 +334,21 @@ class Tokenizer:
         return sum(map(len, (content.alphabet, content.merges, content.special_tokens, content.extra_tokens)))
 
     def parts(self, token: int) -> tuple[int, int] | None:
-        """The ids of the two tokens that a token joins; None for one that no merge makes."""
-        left = int(self._tables.parts.left[token])
-        return None if left < 0 else (left, int(self._tables.parts.right[token]))
+        """The ids of the two tokens that a token joins, None for one that no merge makes; or ConfigError."""
+        parts = self._tables.parts
+        if token not in parts:
+            raise ConfigError(f"Id {token} is not in the vocabulary.")
+        left = int(parts.left[token])
+        return None if left < 0 else (left, int(parts.right[token]))
 
     def bytes_of(self, token: int) -> bytes:
-        """The bytes of a token that any merge has made, also of one that a later merge of Picky BPE has removed."""
+        """The bytes of a token that any merge has made, also of one that a later merge of Picky BPE has removed.
+
+        Raises:
+            ConfigError: There is no such token.
+        """
+        if token not in self._tables.parts:
+            raise ConfigError(f"Id {token} is not in the vocabulary.")
         return self._tables.parts[token]
 
     @property
@@ -414,10 +423,13 @@ class Tokenizer:
         """The same tokenizer with the ids `new_ids[id]` and no run; tokens with -1 go, unless others need them.
 
         Raises:
-            ConfigError: It removes tokens again, as in Picky BPE, so that others depend on their ids.
+            ConfigError: It removes tokens again, as in Picky BPE, so that others depend on their ids; or there are too
+                few new ids, or others than allowed.
         """
         if self.removals is not None:
             raise ConfigError("The ids of this tokenizer cannot change: it removes tokens again (Picky BPE).")
+        if len(new_ids) < len(self.tokens):
+            raise ConfigError(f"There are {len(self.tokens):,} ids, and only {len(new_ids):,} new ones are given.")
         return Tokenizer.of(self._tables.closed(self._content).renumbered(new_ids))
 
     def closed(self) -> Tokenizer:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from tokstudio.core.base.arguments import whole_number
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.records import dataclass, from_values, without_defaults
 from tokstudio.core.base.untyped import untyped
@@ -58,10 +59,10 @@ class Reading:
             raise ConfigError("The delimiter must be one ASCII character, such as , or ; or a tab.")
         if self.delimiter is not None and self.delimiter in '\r\n"\0':
             raise ConfigError("The delimiter can be neither a line break nor a quote.")
-        if self.least_characters < 0:
+        if whole_number("The least number of characters of a document", self.least_characters) < 0:
             raise ConfigError("The least number of characters of a document cannot be negative.")
         for limit, what in ((self.most_characters, "characters of a document"), (self.most_bytes, "bytes of a source")):
-            if limit is not None and limit < 1:
+            if limit is not None and whole_number(f"The largest number of {what}", limit) < 1:
                 raise ConfigError(f"The largest number of {what} must be at least 1.")
         if self.join_values and self.split_by is None:
             raise ConfigError("To join parts by value (join_values), give the column that divides texts (split_by).")
