@@ -236,10 +236,13 @@ class FigureModel(TableModel):
         return self._theme.tabular_font() if column in self.numbers else None
 
 
+_HIGHEST_ROWS = 200  # pixels of the rows that a table has at least; a low screen has no more for large text
+
+
 class RowTable(QTableView):
     """A table that has the height for some rows, and cuts none at its lower edge."""
 
-    least_rows = 5
+    least_rows = 5  # fewer where large text makes them too high
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -248,7 +251,8 @@ class RowTable(QTableView):
 
     def minimumSizeHint(self) -> QSize:
         """Makes room for some rows."""
-        rows = self.least_rows * self.verticalHeader().defaultSectionSize()
+        each = self.verticalHeader().defaultSectionSize()
+        rows = min(self.least_rows, max(_HIGHEST_ROWS // each, 1)) * each
         header = self.horizontalHeader()
         above = 0 if header.isHidden() else header.sizeHint().height()
         return QSize(super().minimumSizeHint().width(), above + rows + 2 * self.frameWidth())

@@ -172,7 +172,7 @@ def _tip(source: Source, changed: str) -> str:
 
 # The indent of texts in a list, also used above and below them.
 TEXT_INSET = 10
-_MOST_ROWS = 4
+_LEAST_ROWS, _MOST_ROWS = 2, 4
 _COUNTING = "…"
 # Longer lines are reported; most texts have none.
 _LONG_LINE = 10_000
@@ -188,7 +188,7 @@ _CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t
 
 
 class SourceList(ReadOnlyTable):
-    """The list of sources, as high as its rows, up to four."""
+    """The list of sources, as high as its rows, up to four; up to two where a low window has no more room."""
 
     removeAsked = Signal()
 
@@ -202,7 +202,7 @@ class SourceList(ReadOnlyTable):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.horizontalHeader().hide()
         self.horizontalHeader().setMinimumSectionSize(16)
         self.horizontalHeader().setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
@@ -235,10 +235,18 @@ class SourceList(ReadOnlyTable):
         self.setColumnWidth(SIZE, size + 2 * TEXT_INSET)
         self.setColumnHidden(RELOAD, not self.sources_model.any_changed)
         self.setColumnWidth(RELOAD, height)
-        self.setFixedHeight(min(max(self.sources_model.rowCount(), 1), _MOST_ROWS) * height + 2)
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self._height_of(_MOST_ROWS))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self._theme.scaled(140), self.height())
+        return QSize(self._theme.scaled(140), self._height_of(_LEAST_ROWS))
+
+    def _height_of(self, rows: int) -> int:
+        """The height of the list where it shows so many rows at most."""
+        shown = min(max(self.sources_model.rowCount(), 1), rows)
+        return shown * self.verticalHeader().defaultSectionSize() + 2
 
     def event(self, event: QEvent) -> bool:
         """Handles Delete itself while it has the focus."""

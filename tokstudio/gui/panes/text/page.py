@@ -237,7 +237,7 @@ _NOT_READY = "The tokens appear here once the corpus is read."
 _SHARE = 0.2  # of the height, for the field: some lines of it
 _MOST_LINES = 4
 _SMALLEST = (220, 190)  # pixels, for any content
-_HIGHEST = 340  # pixels; with the largest text, a screen of 640 has no more
+_HIGHEST = 262  # pixels; a low screen has no more for large text
 
 #: The inputs of a result: the tokenizer, by run and playhead, the text, and the options.
 _Key = tuple[int, int, str, object, bool]
