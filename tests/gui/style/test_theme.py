@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QEvent, QSize
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QIcon, QPalette
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QDialog, QFrame, QLabel, QMainWindow, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QLabel, QMainWindow, QPushButton, QSpinBox, QToolButton, QWidget
 from shiboken6 import delete
 
 from tokstudio import __version__
@@ -271,6 +271,23 @@ def test_the_sheet_uses_images_in_the_colours_of_the_palette(tmp_path, qapp):
     assert written
     assert all(QSvgRenderer(str(path)).isValid() and path.as_posix() in sheet for path in written)
     assert "$" not in sheet
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+def test_the_button_of_menus_without_room_is_seen(tmp_path, qtbot, palette):
+    roles = {role: getattr(palette, role) for role in Palette.__dataclass_fields__}
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    window.setStyleSheet(style_sheet(roles, lambda size: size, [tmp_path]))
+    for number in range(9):
+        window.menuBar().addMenu(f"Menu {number}")
+    window.resize(300, 100)
+    window.show()
+    button = window.menuBar().findChild(QToolButton, "qt_menubar_ext_button")
+    assert button.isVisible()
+    drawn = button.grab().toImage()
+    colours = {drawn.pixelColor(x, y).name() for x in range(drawn.width()) for y in range(drawn.height())}
+    assert max(contrast(colour, palette.window) for colour in colours) > 4.5
 
 
 def test_a_damaged_image_is_written_again_and_others_are_reused(tmp_path):

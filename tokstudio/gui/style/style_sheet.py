@@ -15,7 +15,8 @@ from string import Template
 from tokstudio.core.base.private_folders import cache_folder, make_private, session_folders
 from tokstudio.version import __version__
 
-# The glyphs of small images, with the roles of their colours; the sheet names an image by both: `$image_down_muted`.
+# The glyphs of small images, with the roles of their colours; the sheet names an image by its property and both:
+# `$image_down_muted`.
 # Drawn for 10 to 14 pixels, so with a thicker stroke than the icons of the toolbar.
 _GLYPHS = {
     "down": ("M5 8.5 12 15.5 19 8.5", ("muted", "disabled", "text")),
@@ -27,6 +28,8 @@ _GLYPHS = {
     "dot": ("M12 12 12 12", ("on_accent", "text")),
     "cross": ("M6 6 18 18M18 6 6 18", ("muted",)),
 }
+# What an image is of a widget: beside what Qt draws, or instead of the icon that Qt has set.
+_PROPERTIES = {"image": "image", "icon": "qproperty-icon"}
 _STROKES = {"dot": 10.0, "check": 3.2, "dash": 3.2}
 
 
@@ -56,11 +59,13 @@ def _images(colours: Mapping[str, str], folders: Iterable[Path]) -> dict[str, st
     images = [(glyph, role) for glyph, (_, roles) in _GLYPHS.items() for role in roles]
     for folder in folders:
         with suppress(OSError):
+            urls = {(glyph, role): _written(folder, glyph, colours[role]).as_posix() for glyph, role in images}
             return {
-                f"image_{glyph}_{role}": f'image: url("{_written(folder, glyph, colours[role]).as_posix()}");'
-                for glyph, role in images
+                f"{kind}_{glyph}_{role}": f'{of_qt}: url("{url}");'
+                for kind, of_qt in _PROPERTIES.items()
+                for (glyph, role), url in urls.items()
             }
-    return {f"image_{glyph}_{role}": "" for glyph, role in images}
+    return {f"{kind}_{glyph}_{role}": "" for kind in _PROPERTIES for glyph, role in images}
 
 
 def _written(folder: Path, glyph: str, colour: str) -> Path:
@@ -271,6 +276,8 @@ QMenuBar { background: $window; color: $text; padding: 2px 4px; border: 0; }
 QMenuBar::item { background: transparent; padding: 5px 9px; border-radius: 6px; }
 QMenuBar::item:selected, QMenuBar::item:pressed { background: $grid; }
 QMenuBar::item:disabled { color: $disabled; }
+/* Qt gives the button of the menus without room 12 pixels. */
+#qt_menubar_ext_button { padding: 0; border: 0; $icon_down_text }
 QMenu { background: $surface; color: $text; border: 1px solid $border; padding: 5px; }
 QMenu::item { padding: 6px 24px 6px 10px; border-radius: 4px; border: 1px solid transparent; }
 QMenu::item:selected { background: $accent_soft; }
