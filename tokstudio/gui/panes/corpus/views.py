@@ -339,9 +339,8 @@ class StatisticsTable(QWidget):
         value = plain_label()
         name.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
-        # Only lists wrap; a number on two lines would look like two numbers.
-        value.setWordWrap(text in ("Scripts", "No font for", "Encoding"))
-        value.setMinimumWidth(40)
+        # A number has no blank, so that none is on two lines, and none is cut.
+        value.setWordWrap(True)
         name.setBuddy(value)
         # Beside a short name, a long number or a list can use the room of the longest name.
         self._rows.addLayout(layouts.row(name, (value, 1), spacing=12))
