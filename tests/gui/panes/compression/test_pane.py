@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QFontMetrics
-from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 
 from tests.gui.conftest import alone
 from tests.gui.person import TEXT
@@ -65,7 +65,13 @@ def test_the_first_start_shows_a_welcome_that_fits_and_with_a_corpus_train(qtbot
     button = pane.ready.findChild(QPushButton)
     with qtbot.waitSignal(actions["train"].triggered):
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    for height in range(300, 140, -4):
+        pane.resize(300, height)
+        QApplication.processEvents()
+        assert button.visibleRegion().boundingRect() == button.rect(), (height, "the whole button, without scrolling")
+    assert not pane.ready.sentence.isVisible()
     session.training.set_settings(Settings(None, None))
+    assert pane.ready.sentence.isVisible(), "what is in the way of training is always said"
     assert pane.ready.sentence.text() == session.training.obstacle
     assert pane.ready.headline.text() == "Not ready to train"
     actions["train"].setEnabled(False)

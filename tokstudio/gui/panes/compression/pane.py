@@ -273,8 +273,7 @@ class CompressionPane(Fitting, Pane):
             headline, sentence = "Training", BY_LIBRARY
         elif training.obstacle is not None:
             headline, sentence = "Not ready to train", training.obstacle
-        self.ready.headline.setText(headline)
-        self.ready.sentence.setText(sentence)
+        self.ready.tell(headline, sentence, needed=headline != "Ready to train")
 
     def _draw(self) -> None:
         active = self._session.runs.active

@@ -81,6 +81,7 @@ class Welcome(Fitting, QScrollArea):
         super().__init__(widgetResizable=True)
         self._theme = theme
         self._cards = cards
+        self._needed = False  # whether the sentence is shown without enough room, too
         self._shade: tuple[object, ...] = ()
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -105,6 +106,14 @@ class Welcome(Fitting, QScrollArea):
         page.setAutoFillBackground(False)
         theme.changed.connect(self.fit)
         self._arrange()
+
+    def tell(self, headline: str, sentence: str, *, needed: bool) -> None:
+        """Changes what it says; if the sentence is `needed`, it stays without enough room, too."""
+        if (headline, sentence, needed) != (self.headline.text(), self.sentence.text(), self._needed):
+            self.headline.setText(headline)
+            self.sentence.setText(sentence)
+            self._needed = needed
+            self.fit()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -132,7 +141,7 @@ class Welcome(Fitting, QScrollArea):
         if self._beside:
             beside = sum(one.sizeHint().width() + _CARD_GAP for one in self._beside)
             self._beside[1].setVisible(beside <= width)
-        self.sentence.setVisible(detail > 0 or not self._cards)
+        self.sentence.setVisible(detail > 0 or self._needed)
         room = min(width, len(self._cards) * 240)
         for place, card in enumerate(self._cards):
             card.set_brief(detail < 2)
