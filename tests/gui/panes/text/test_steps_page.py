@@ -525,10 +525,15 @@ def test_the_current_step_stays_visible_beside_an_answer(qtbot, session, pane, s
     assert shown.bottom() <= sight.bottom()
 
 
-def test_in_a_narrow_pane_the_title_is_hidden(session, theme, show):
+def test_in_a_narrow_pane_the_title_is_hidden_beside_tabs(session, theme, show):
     pane = TextPane(session, theme, defaultdict(QAction))
+    show(pane, 230, 400)
+    assert pane.tabs.isHidden()
+    assert pane.title.isVisible()
+    session.view.set_text("a text")
     for width, titled in ((230, False), (600, True)):
         show(pane, width, 400)
+        assert pane.tabs.isVisible()
         assert pane.tabs.width() >= pane.tabs.sizeHint().width()
         assert pane.title.isVisible() == titled
 

@@ -291,7 +291,8 @@ class TextPane(Fitting, Pane):
         # Tabs are never cut; in a narrow pane they are enough without the title.
         tabs = self.tabs.sizeHint().width()
         self.tabs.setMinimumWidth(tabs)
-        free = self.width() - 24 - 16 - mark - tabs - self.samples.sizeHint().width() - 12
+        beside = 0 if self.tabs.isHidden() else mark + tabs + self.samples.sizeHint().width() + 12
+        free = self.width() - 24 - 16 - beside
         self.title.setVisible(self._titled and free >= self.title.sizeHint().width())
         fixed = (*([self.title] if not self.title.isHidden() else []), self.tabs, self.samples)
         room = self.width() - 24 - 16 - mark - sum(widget.sizeHint().width() + 4 for widget in fixed)
