@@ -94,6 +94,22 @@ def test_gaps_between_ids_are_closed_only_when_asked_for(special, tmp_path, run)
     assert "Ids 298-299 became 266-267." in told
 
 
+def test_tables_of_a_run_keep_their_ids_and_counts_where_gaps_are_closed_and_token_bytes_do_not(text, tmp_path, run):
+    run(0, f"train {text} --vocab-size 300 --pattern gpt2 --special <a> --special <b> -q --project p.tokstudio")
+    for name in ("vocabulary-csv", "merges-csv", "merges-jsonl"):
+        words = f"--format {name} --merges 10"
+        run(0, f"convert p.tokstudio as-it-is {words}")
+        run(
+            0,
+            f"convert p.tokstudio closed {words} --close-gaps --force",
+            says="closed: It keeps the ids as they are, gaps",
+        )
+        assert (tmp_path / "closed").read_bytes() == (tmp_path / "as-it-is").read_bytes(), name
+        (tmp_path / "as-it-is").unlink()
+    run(0, "convert p.tokstudio bytes.json --format token-bytes --merges 10 --close-gaps", says="moves from 298 to 266")
+    assert len(json.loads((tmp_path / "bytes.json").read_bytes())) == 268
+
+
 def test_a_library_tokenizer_is_copied_and_other_formats_refuse_it(special, tmp_path, run):
     file = library(special)
     file.normalizer = tokenizers.normalizers.Lowercase()

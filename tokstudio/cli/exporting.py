@@ -22,7 +22,7 @@ from tokstudio.core.base.atomic_files import file_name, write_files
 from tokstudio.core.base.errors import CorpusError, FormatError, TokStudioError
 from tokstudio.core.corpus.readers.files import read_file_work
 from tokstudio.core.formats.common.format import PatternNeeded
-from tokstudio.core.formats.common.proof import closed_gaps
+from tokstudio.core.formats.common.proof import KEEPS_IDS, closed_gaps
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.loading import load_work
 from tokstudio.core.formats.report import ExportReport, described
@@ -92,6 +92,8 @@ def convert(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.merges is not None:
         original = original.at(arguments.merges)
     tokenizer, moved = closed_gaps(original) if arguments.close_gaps else (original, ())
+    if moved and FORMATS[arguments.format].keeps_gaps:
+        tokenizer, moved = original, (f"{arguments.target.name}: {KEEPS_IDS}",)
     model, pad = arguments.model, arguments.pad
     check_losses(tokenizer, exports, arguments.accept_loss, model, pad)
     for sentence in moved:

@@ -170,7 +170,11 @@ def convert(words: Sequence[str]) -> argparse.Namespace:
     shared.add_pattern(parser)
     add("--run", metavar="NAME", help="for a project: the run to convert")
     add("--merges", type=shared.whole, metavar="N", help="only the first N merges")
-    add("--close-gaps", action="store_true", help="renumber the tokens to close gaps between ids")
+    add(
+        "--close-gaps",
+        action="store_true",
+        help="renumber the tokens to close gaps between ids; tables of merges and tokens keep theirs",
+    )
     add("--accept-loss", action="store_true", help="write even if the format loses part of the tokenizer")
     add("--force", action="store_true", help="replace files that exist already")
     add(

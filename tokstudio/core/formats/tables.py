@@ -70,6 +70,7 @@ class _Merges(Format):
     """The base class of both merge logs."""
 
     readable = False
+    keeps_gaps = True
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """The counts are those of a run."""
@@ -122,6 +123,7 @@ class VocabularyCsv(Format):
     description = "a table of all tokens, with their bytes and how often each occurs in the corpus"
     files = ("vocabulary.csv",)
     readable = False
+    keeps_gaps = True
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """Text and hex of each token."""

@@ -225,6 +225,12 @@ def test_only_up_to_the_playhead_with_gaps_or_without_and_a_table_keeps_its_coun
     assert told(dialog, "merges-csv") == ["It keeps the ids as they are, gaps included."]
     press_export(qtbot, session, dialog)
     assert (out / "merges.csv").read_text(encoding="utf-8").count("\n") == 11
+    dialog = opened("token-bytes")
+    for option in (dialog.part, dialog.gaps):
+        press(qtbot, session, option)
+    assert told(dialog, "token-bytes") == []
+    press_export(qtbot, session, dialog)
+    assert len(json.loads((out / "token_bytes.json").read_bytes())) == 267, "ids are those of the tokenizers beside it"
 
 
 def test_existing_files_are_counted_if_they_have_the_name_and_the_button_says_replace(

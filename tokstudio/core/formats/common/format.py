@@ -85,6 +85,7 @@ class Format:
     takes_near_form: bool = False  # whether it is offered the form nearest to a tokenizer that it cannot hold
     holds_any_order: bool = False  # whether a merge may join a token that a later one makes
     holds_preparation: bool = False  # whether it holds what is done to a text before it is split
+    keeps_gaps: bool = False  # whether it is a table, which keeps the ids of a tokenizer and the gaps between them
     library: str | None = None  # the library that owns it, as in `Tokenizer.library`; None where there is none
 
     def takes_folder(self, path: Path) -> bool:

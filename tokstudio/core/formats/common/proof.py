@@ -164,6 +164,8 @@ def _piece(tokenizer: Tokenizer, ids: list[int]) -> str:
 # Gaps remain where `Tokenizer.at` leaves merges out, or come from an opened file. They are closed only on request.
 
 _MOST_NAMED = 3
+#: The sentence on a table where gaps are to be closed.
+KEEPS_IDS = "It keeps the ids as they are, gaps included."
 
 
 def closed_gaps(tokenizer: Tokenizer) -> tuple[Tokenizer, tuple[str, ...]]:

@@ -19,7 +19,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.formats.common.format import Fit, Format
-from tokstudio.core.formats.common.proof import closed_gaps
+from tokstudio.core.formats.common.proof import KEEPS_IDS, closed_gaps
 from tokstudio.core.formats.known_formats import FORMATS
 from tokstudio.core.formats.report import ExportReport
 from tokstudio.core.formats.saving import fit_work
@@ -40,7 +40,6 @@ TOKENIZERS: tuple[Format, ...] = tuple(known for known in FORMATS.values() if kn
 TABLES: tuple[Format, ...] = tuple(known for known in FORMATS.values() if known.writable and not known.readable)
 
 _SAMPLE_OF_CORPUS = 1 << 20  # bytes of the corpus for the check of a written tokenizer
-_TABLE_KEEPS_IDS = "It keeps the ids as they are, gaps included."
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +51,8 @@ class RunPart:
     moves: tuple[str, ...]  # a sentence for each token with another id; empty without gaps
 
     def tokenizer(self, name: str, close_gaps: bool) -> Tokenizer:
-        """The tokenizer for a format: a table belongs to the run, and keeps its ids."""
-        return self.compact if close_gaps and FORMATS[name].readable else self.plain
+        """The tokenizer for a format: a table keeps the ids of the run."""
+        return self.compact if close_gaps and not FORMATS[name].keeps_gaps else self.plain
 
 
 @dataclass(frozen=True)
@@ -119,8 +118,8 @@ def part_work(run: StudioRun, merges: int) -> Work[RunPart]:
 def fit_part_work(part: RunPart, corpus: Corpus | None, name: str, close_gaps: bool) -> Work[Fit]:
     """How well a format can hold the tokenizer of a corpus."""
     fit = yield from fit_work(part.tokenizer(name, close_gaps), name, sample=_sample(corpus))
-    if close_gaps and not FORMATS[name].readable and fit.problem is None:
-        return replace(fit, notes=(*fit.notes, _TABLE_KEEPS_IDS))
+    if close_gaps and FORMATS[name].keeps_gaps and fit.problem is None:
+        return replace(fit, notes=(*fit.notes, KEEPS_IDS))
     return fit
 
 
