@@ -137,6 +137,25 @@ def test_what_is_encoded_is_the_corpus_as_it_is_then(qtbot, session, dialog, tmp
     assert not dialog.encode_button.isEnabled()
 
 
+def test_that_merges_after_the_playhead_are_used_is_said(qtbot, session, dialog, tmp_path):
+    run = session.runs.active
+    assert not dialog.merges.isVisible()
+    session.view.set_playhead(len(run) - 2)
+    assert dialog.merges.text() == (
+        f"All merges of {run.name} are used, also those after the playhead ({len(run) - 2} of {len(run)})."
+    )
+    assert dialog.merges.isVisible()
+    dialog.documents.setCurrentIndex(1)
+    enter(qtbot, dialog, tmp_path / "out", 100_000)
+    dialog.encode_button.click()
+    qtbot.waitUntil(lambda: "Encoded 200 documents" in dialog.note.text())
+    whole = tmp_path / "whole"
+    encode_dataset([tmp_path / "lines.txt"], run.tokenizer, whole, shard_tokens=100_000, documents="line")
+    assert written(tmp_path / "out") == written(whole)
+    session.view.set_playhead(len(run))
+    assert not dialog.merges.isVisible()
+
+
 def test_a_corpus_that_its_files_do_not_give_again_is_not_encoded(tmp_path):
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("the cat\nthe cat\n")

@@ -67,6 +67,7 @@ class EncodeDialog(WorkDialog):
         self._job = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
         self._build(theme)
         self._choose_run()
+        session.view.playhead_changed.connect(self._tell_merges)
         self._choose_text()
         for changed in (session.corpus.sources_changed, session.corpus.left_out_changed):
             changed.connect(self._choose_text)
@@ -85,6 +86,7 @@ class EncodeDialog(WorkDialog):
         runs = [run for run in self._session.runs.all if run.ended is not None and len(run.tokenizer)]
         self.tokenizer = ChoiceBox([Choice(run, printable(run.name), "") for run in runs])
         self.tokenizer.choose(self._session.runs.active)
+        self.merges = paragraph_label("muted")
         self.end = ChoiceBox(())
         self.formats = {name: QCheckBox(title) for name, title, _ in _FORMATS}
         for name, _, tip in _FORMATS:
@@ -109,7 +111,9 @@ class EncodeDialog(WorkDialog):
             self.formats[NPY].setChecked(True)
         formats = row(*self.formats.values(), STRETCH, spacing=12)
         buttons = row(STRETCH, self.close_button, self.encode_button, spacing=8)
-        self.fill(theme, _SIZE, grid, self.given, formats, self.folder, STRETCH, self.note, self.bar, buttons)
+        self.fill(
+            theme, _SIZE, grid, self.given, self.merges, formats, self.folder, STRETCH, self.note, self.bar, buttons
+        )
         self.text.currentIndexChanged.connect(self._choose_text)
         self.tokenizer.currentIndexChanged.connect(self._choose_run)
         self.folder.changed.connect(self._refresh)
@@ -150,6 +154,15 @@ class EncodeDialog(WorkDialog):
             usual = None
         nothing = Choice(_NOTHING, "Nothing", "Documents follow one another.")
         self.end.show_choices([nothing, *(Choice(one, printable(one), "") for one in specials)], usual)
+        self._tell_merges()
+
+    def _tell_merges(self) -> None:
+        """Says that the whole run is used, where the playhead is before its end."""
+        run, view = self.run, self._session.view
+        is_before = run is view.run and view.playhead < len(run)
+        at = f"{view.playhead:,} of {len(run):,}"
+        self.merges.setText(f"All merges of {printable(run.name)} are used, also those after the playhead ({at}).")
+        self.merges.setVisible(is_before)
 
     def _text(self) -> tuple[list[Path], Reading]:
         """The files to encode, and how they are read; ConfigError where there are none."""
