@@ -158,6 +158,7 @@ def test_each_part_counts_as_often_as_it_is_weighted_after_each_merge(weights):
     assert found.by_merge.tolist() == [tokens(tokenizer.at(k), *weights) for k in range(len(tokenizer.merges) + 1)]
     assert np.allclose(found.curve, size / found.by_merge)
     assert found.bytes_per_token == found.curve[-1]
+    assert not found.loses_text
 
 
 def test_a_text_of_weight_0_is_not_even_read():
@@ -181,6 +182,8 @@ def test_a_tokenizer_of_a_library_has_its_tokens_but_no_curve(tmp_path):
     tokenizer = load(tmp_path / "tokenizer.json")
     found = finish(text_tokens_work(tokenizer, parts(1, 1, 1), TokenStore()))
     assert found.tokens == tokens(tokenizer, 1, 1, 1)
+    assert found.loses_text, "the capital of Satz"
+    assert not finish(text_tokens_work(tokenizer, parts(1, 1, 0), TokenStore())).loses_text
     assert found.by_merge is None
     assert not len(found.curve)
     assert found.no_curve.startswith("Only all merges can be counted together: its normalizer Lowercase changes")

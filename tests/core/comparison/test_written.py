@@ -287,6 +287,8 @@ def test_no_tokenizer_is_the_best_by_losing_text() -> None:
     small, large = (train(Corpus.from_text("ßßß ßßß the"), TrainingConfig(vocabulary_size=n)) for n in (257, 258))
     made = compare({"latin": losing(30), "small": small, "large": large}, texts, base="eng")
     assert made.loses_text.tolist() == [[False, False, False], [True, False, False]]
+    assert [row[2:] for row in csv_rows(made, "tokens") if row[0] == "loses_text"] == [["", "1", "", ""]]
+    assert json.loads(made.to_json(["tokens"]))["loses_text"] == made.loses_text.tolist()
     table = made.table("tokens")
     assert table.values[1].argmin() == 0
     assert table.best.tolist() == [[True, False, False], [False, False, True]]

@@ -14,7 +14,7 @@ from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, SimpleTokeniz
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.comparison.counts import tokens_of_each_work
+from tokstudio.core.comparison.counts import loses_text_work, tokens_of_each_work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.tokenizer.counts_by_merge import counts_by_merge_work, why_not_by_merge
@@ -38,6 +38,7 @@ class TextTokens:
     by_merge: NDArray[np.int64] | None  # [n + 1], the tokens after 0, 1, ... n merges; None if they are not known
     no_curve: str = ""  # why they are not known, as a sentence
     trained: bool = False  # whether the tokenizer was trained on some of the text, if that was looked for
+    loses_text: bool = False  # fewer tokens may then mean less text
 
     @property
     def bytes_per_token(self) -> float:
@@ -61,16 +62,18 @@ def text_tokens_work(tokenizer: Tokenizer, parts: Sequence[tuple[Corpus, int]], 
     """
     counts, size, done = np.zeros(len(tokenizer.tokens), np.int64), 0, 0
     total = sum(part.bytes for part, times in parts if times)
+    loses_text = False
     for part, times in parts:
         if not times:
             continue
         work = store.counts_work(tokenizer, part)
         of_part = yield from part_of(work, _PHASE, done, part.bytes, total)
         counts[of_part.ids] += times * of_part.counts
+        loses_text = loses_text or (yield from loses_text_work(tokenizer, part, of_part))
         size, done = size + times * part.bytes, done + part.bytes
     reason = why_not_by_merge(tokenizer)
     by_merge = None if reason else (yield from counts_by_merge_work(tokenizer, counts)).tokens
-    return TextTokens(size, int(counts.sum()), by_merge, reason or "")
+    return TextTokens(size, int(counts.sum()), by_merge, reason or "", loses_text=loses_text)
 
 
 _PIECE = 1 << 20

@@ -333,9 +333,10 @@ class Comparison:
         """A row for each figure and text and a column for each tokenizer; also writes it to `path`, if given.
 
         After the texts of a figure come its totals, and a column says what W counts. Rows "trained_on" have 1 where a
-        tokenizer was trained on the text. The last rows have no numbers: their second column says of each
-        tokenizer and text what it is, with its hash, and the versions. With a `level`, rows "premium_low" and
-        "premium_high" follow those of "premium", so that the columns stay; see `to_markdown`.
+        tokenizer was trained on the text, and rows "loses_text" where text is unknown to it or lost. The last rows
+        have no numbers: their second column says of each tokenizer and text what it is, with its hash, and the
+        versions. With a `level`, rows "premium_low" and "premium_high" follow those of "premium", so that the columns
+        stay; see `to_markdown`.
 
         Raises:
             ConfigError: As `figure`.
@@ -371,6 +372,7 @@ class Comparison:
             ],
             "notes": [self.premium_note] if self.premium_note and "premium" in names else [],
             "trained_on": self.trained_on.tolist(),
+            "loses_text": self.loses_text.tolist(),
             "versions": versions(),
             "measured": [
                 {"bytes": one.bytes, "characters": one.characters, "lines": one.lines, "words": one.words,

@@ -19,8 +19,9 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.changed_texts import ChangedTokens, changed_tokens_work
 from tokstudio.core.comparison.cut_characters import parts_of_characters_work
 from tokstudio.core.comparison.numbers import NumberSplits, numbers_work
-from tokstudio.core.comparison.texts import ComparedText
+from tokstudio.core.comparison.texts import ComparedText, WordTypes, word_types_work
 from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.tokenizer.self_encoding import each_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -90,29 +91,49 @@ def _remarks_work(
     """What a reader of the figures must know, and whether text is lost: unknown tokens, and text not restored."""
     if isinstance(tokenizer, SimpleTokenizer):
         return (), False
-    unknown = tokenizer.alphabet.unknown
-    if unknown is not None and (number := int(counts.counts[counts.ids == unknown].sum())):
+    if number := _unknown(tokenizer, counts):
         return (f"{several(number, 'unknown token')}.", _LOST), True
-    is_normalised, is_lost = yield from _restores_work(tokenizer, text)
+    if _restores_all(tokenizer):
+        return (), False
+    is_normalised, is_lost = yield from _restores_work(tokenizer, text.source, text.word_types)
     return (_LOST,) if is_lost else (_NORMALISED,) if is_normalised else (), is_lost
 
 
-def _restores_work(tokenizer: Tokenizer, text: ComparedText) -> Work[tuple[bool, bool]]:
-    """Whether decoding changes the beginning of the text, or words that have all its other characters.
+def loses_text_work(tokenizer: Tokenizer, corpus: Corpus, counts: TokenCounts) -> Work[bool]:
+    """Whether a text with these tokens is unknown in part or not restored, as `counts_work` says it of a text."""
+    if _unknown(tokenizer, counts):
+        return True
+    if _restores_all(tokenizer) or not corpus.sources:
+        return False
+    words, _ = yield from word_types_work(*corpus.sources)
+    return (yield from _restores_work(tokenizer, corpus.sources[0], words))[1]
+
+
+def _unknown(tokenizer: Tokenizer, counts: TokenCounts) -> int:
+    """How many of the tokens of a text are the unknown one."""
+    unknown = tokenizer.alphabet.unknown
+    return 0 if unknown is None else int(counts.counts[counts.ids == unknown].sum())
+
+
+def _restores_all(tokenizer: Tokenizer) -> bool:
+    """Whether decoding restores every text of known tokens."""
+    return tokenizer.library is None and tokenizer.preparation.is_plain
+
+
+def _restores_work(tokenizer: Tokenizer, source: Source, word_types: WordTypes) -> Work[tuple[bool, bool]]:
+    """Whether decoding changes the beginning of a text, or words that have all its other characters.
 
     First whether it gives another normal form of the same text (NFC, NFD), then whether it gives another text.
     """
-    if tokenizer.library is None and tokenizer.preparation.is_plain:
-        return False, False
-    beginning = np.asarray(text.source.data[:_BEGINNING]).tobytes().decode("utf-8", "ignore")
+    beginning = np.asarray(source.data[:_BEGINNING]).tobytes().decode("utf-8", "ignore")
     seen, words = set(beginning), list[str]()
-    for number, raw in enumerate(text.word_types):
+    for number, raw in enumerate(word_types):
         word = raw.decode("utf-8", "ignore").lstrip(" ")
         if not seen.issuperset(word):
             seen.update(word)
             words.append(word)
         if number % _WORDS == 0:
-            yield Progress("encoding", number, len(text.word_types))
+            yield Progress("encoding", number, len(word_types))
     # Spaces between all words, because a normalizer would join or reorder marks of different words.
     is_normalised = False
     for words_before in (beginning, " ".join(words)):

@@ -204,7 +204,8 @@ def _best(ratios: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 # --- Tables of figures as Markdown, LaTeX, CSV and plain text ---------------------------------------------------------
 
-TRAINED_ON = "trained_on"  # the first column of the rows that tell which texts a tokenizer was trained on
+# The first column of the rows that tell which texts a tokenizer was trained on, and of which it loses a part.
+TRAINED_ON, LOSES_TEXT = "trained_on", "loses_text"
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]#|~!])")
 
@@ -301,7 +302,7 @@ def csv_text(tables: Sequence[FigureTable], facts: Facts) -> str:
 
     Shares are numbers up to 1. The column after the text says what W counts, for figures of words. Ends of intervals
     are rows of their own, whose figure ends in "_low" or "_high". Then come rows of the texts that a tokenizer was
-    trained on, and of the facts.
+    trained on or loses a part of, and of the facts.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -319,10 +320,11 @@ def csv_text(tables: Sequence[FigureTable], facts: Facts) -> str:
             for text, values in ends:
                 writer.writerow([f"{table.figure.name}_{suffix}", text, "", *map(_number, values.tolist())])
     for table in tables[:1]:
-        trained: list[list[bool]] = [] if table.trained_on is None else table.trained_on.tolist()
-        for text, row in zip(table.texts, trained, strict=False):
-            if any(row):
-                writer.writerow([TRAINED_ON, text, "", *(1 if each else None for each in row)])
+        for kind, marked in ((TRAINED_ON, table.trained_on), (LOSES_TEXT, table.loses_text)):
+            of_texts: list[list[bool]] = [] if marked is None else marked.tolist()
+            for text, row in zip(table.texts, of_texts, strict=False):
+                if any(row):
+                    writer.writerow([kind, text, "", *(1 if each else None for each in row)])
         writer.writerows([kind, fact, "", *[""] * len(table.tokenizers)] for kind, fact in facts)
     return file.getvalue()
 

@@ -81,11 +81,11 @@ def no_words() -> WordTypes:
     return WordTypes(np.zeros(0, np.uint8), np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
-def word_types_work(source: Source) -> Work[tuple[WordTypes, Units]]:
-    """The words of a source, and what most of them are."""
+def word_types_work(*sources: Source) -> Work[tuple[WordTypes, Units]]:
+    """The words of one or more sources, and what most of them are."""
     from tokstudio.core.kernels.documents import ALONE, IN_WORD, SYLLABLE, cut_words
 
-    pieces, _ = yield from cut_sources_work([source], ())
+    pieces, _ = yield from cut_sources_work(sources, ())
     counted = yield from count_work(pieces, CountedWith("whitespace"))
     table, occurrences, uses = WordTable(), np.zeros(_WORDS, np.int64), np.zeros(256, np.int64)
     for first, last, start, stop in groups(counted.ends, _CUT, MOST_WORDS):

@@ -327,8 +327,8 @@ def test_every_row_is_measured_on_one_text_that_is_named(qtbot, session, pane, m
     assert "Measured on: Pasted text" in tip(pane, 0)
     assert "measured on Pasted text" in heading_tip(pane)
     assert pane.text_button.text() == "Measured on Pasted text"
-    assert pane.trained_on.isVisible()
-    assert pane.trained_on.text().startswith("† Trained on this text, or on a part of it")
+    assert pane.legend.isVisible()
+    assert pane.legend.text().startswith("† Trained on this text, or on a part of it")
     assert "† Trained on this text" in tip(pane, 0)
 
     other = "the rat sat. " * 99
@@ -340,12 +340,12 @@ def test_every_row_is_measured_on_one_text_that_is_named(qtbot, session, pane, m
     assert "It was trained on another text: Pasted text" in tip(pane, 0)
     assert "trained on another" not in tip(pane, 1), "nobody knows what it was trained on"
     assert "measured on rats.txt" in heading_tip(pane)
-    assert not pane.trained_on.isVisible()
+    assert not pane.legend.isVisible()
 
     session.corpus.set_sources(())
     session.corpus.add_text(TEXT, "The same text.txt")
     ratios(qtbot, pane, f"†{ratio_of(trained, TEXT)}", ratio_of(opened, TEXT))
-    assert pane.trained_on.isVisible()
+    assert pane.legend.isVisible()
 
 
 def test_the_text_is_chosen_in_a_menu_that_lists_the_sources(qtbot, session, pane, make_run):
@@ -394,6 +394,22 @@ def test_what_was_trained_on_a_part_of_the_text_is_marked_whoever_trained_it_and
     qtbot.waitUntil(lambda: len(session.corpus.remaining[0].ends) == 2)
     ratio = ratio_of(trained, "the cat sat\nthe dog\n")
     ratios(qtbot, pane, f"†{ratio}", f"†{ratio}", ratio)
+
+
+def test_what_loses_text_is_marked_as_in_compare(qtbot, session, pane, unknown_run):
+    unknown = unknown_run()
+    ratios(qtbot, pane, f"*†{unknown.run.bytes_per_token():,.3f}")
+    assert pane.legend.text().startswith("* Text is unknown to the tokenizer or lost: the number is not ranked beside")
+    assert " † Trained on this text" in pane.legend.text()
+    assert "* Text is unknown" in tip(pane, 0)
+    session.corpus.set_sources(())
+    session.corpus.add_text("the ß")
+    ratios(qtbot, pane, f"*{6 / len(unknown.tokenizer.encode('the ß')):,.3f}")
+    assert "†" not in pane.legend.text()
+    session.corpus.set_sources(())
+    session.corpus.add_text("e")
+    ratios(qtbot, pane, "1.000")
+    assert not pane.legend.isVisible()
 
 
 def test_a_row_that_cannot_encode_the_text_says_why(qtbot, session, pane, make_run):

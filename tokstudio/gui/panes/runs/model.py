@@ -12,7 +12,7 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.wording import in_units, size_text, whole_text
 from tokstudio.core.comparison.alignment import TextTokens
-from tokstudio.core.comparison.table import SIGNS, TRAINED
+from tokstudio.core.comparison.table import LOST, SIGNS, TRAINED
 from tokstudio.core.guide.glossary import explained
 from tokstudio.core.model.settings import TIE_RULES, described
 from tokstudio.gui.session.measuring.measurers import TextMeasurer
@@ -176,12 +176,14 @@ class RunsModel(TableModel):
         measured = self._on_text.found(run)
         if not isinstance(measured, TextTokens):
             return _COMING if measured is None else _NOTHING
-        return f"{TRAINED if self.is_trained_on(run) else ''}{measured.bytes_per_token:,.3f}"
+        return f"{self.signs(run)}{measured.bytes_per_token:,.3f}"
 
-    def is_trained_on(self, run: StudioRun) -> bool:
-        """Whether a run was trained on some of the text that it is measured on, which is marked as in Compare."""
+    def signs(self, run: StudioRun) -> str:
+        """The signs before the number of a run, keys of `SIGNS`, as in Compare."""
         measured = self._on_text.found(run)
-        return isinstance(measured, TextTokens) and measured.trained
+        if not isinstance(measured, TextTokens):
+            return ""
+        return (LOST if measured.loses_text else "") + (TRAINED if measured.trained else "")
 
     def about(self) -> tuple[str, ...]:
         """What copied rows are of."""
@@ -190,7 +192,9 @@ class RunsModel(TableModel):
     def _measured_on(self) -> str:
         text = self._on_text.text
         on = f", measured on {text.name} for every row" if text is not None else ""
-        return f"{COLUMNS[RATIO].tip}{on}; {TRAINED} marks runs that were trained on it"
+        return (
+            f"{COLUMNS[RATIO].tip}{on}; {TRAINED} marks runs that were trained on it, {LOST} those that lose some of it"
+        )
 
     def _measured_lines(self, run: StudioRun) -> list[str]:
         text, measured = self._on_text.text, self._on_text.found(run)
@@ -199,8 +203,8 @@ class RunsModel(TableModel):
             return [*lines, "It is being measured."]
         if isinstance(measured, str):
             return [*lines, f"Not measured: {measured}"]
-        if self.is_trained_on(run):
-            lines.append(f"{TRAINED} {SIGNS[TRAINED]}")
+        lines += [f"{sign} {SIGNS[sign]}" for sign in self.signs(run)]
+        if measured.trained:
             if run.config is not None and run.config.held_out:
                 lines.append("With what was held out; the status bar has the number without it.")
         elif run.has_counts:

@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.core.base.wording import several
-from tokstudio.core.comparison.table import SIGNS, TRAINED
+from tokstudio.core.comparison.table import SIGNS
 from tokstudio.core.corpus.source import by_entry
 from tokstudio.gui.panes.runs.model import (
     ACTIVE,
@@ -344,11 +344,10 @@ class RunsPane(Fitting, Pane):
         self._model = RunsModel(theme, session.on_text, self)
         self.table = RunTable(self._model, theme)
         self._stack = stacked(EmptyState(_EMPTY), self.table)
-        self.trained_on = ElidedLabel("muted")
-        self.trained_on.setText(f"{TRAINED} {SIGNS[TRAINED]}")
+        self.legend = ElidedLabel("muted")
         self.body.addWidget(self._stack, 1)
-        self.body.addWidget(self.trained_on)
-        give_way(self.trained_on)
+        self.body.addWidget(self.legend)
+        give_way(self.legend)
         self.text_button = TextButton(session, actions)
         self.header.addWidget(self.text_button)
         # The training may be of another run than the active one, so its growth signals are not used.
@@ -409,9 +408,10 @@ class RunsPane(Fitting, Pane):
         self.fit()
 
     def fit(self) -> None:
-        """Explains the sign of a figure below the table; in a low pane, the tips of the rows do."""
-        marked = any(map(self._model.is_trained_on, self._runs.all)) and not self.table.isColumnHidden(RATIO)
-        self.trained_on.setVisible(marked and self.height() >= self._theme.scaled(_LOW))
+        """Explains the signs of figures below the table; in a low pane, the tips of the rows do."""
+        there = set[str]() if self.table.isColumnHidden(RATIO) else set("".join(map(self._model.signs, self._runs.all)))
+        self.legend.setText(" ".join(f"{sign} {meaning}" for sign, meaning in SIGNS.items() if sign in there))
+        self.legend.setVisible(bool(there) and self.height() >= self._theme.scaled(_LOW))
 
     def _refresh_live(self) -> None:
         if self._training.current is not None:

@@ -286,7 +286,8 @@ class TextMeasurer(_Measurer):
         if text is None:
             return "Open a text to measure on."
         if text.is_of(run):
-            return TextTokens(run.corpus_bytes, run.log.tokens_at(len(run)), None, trained=True)
+            tokens = run.log.tokens_at(len(run))
+            return TextTokens(run.corpus_bytes, tokens, None, trained=True, loses_text=run.uses.unknown > 0)
         if run.ended is None:
             return "It is measured when training has ended."
         return text.problem or self._found.get(run)
