@@ -379,6 +379,12 @@ def test_empty_and_strange_corpora(finder):
     assert [(hit.document, hit.position) for hit in made] == [(2, 0)]
 
 
+def test_an_empty_match_of_an_expression_is_no_hit():
+    """Of the matches at 2, 5, 6 and 9 only that at 5 has a byte."""
+    made = searched(Corpus.from_text("a\n\nb\n\n\nc\n"), RegexFinder(r"^\s*$"))
+    assert [(hit.position, hit.text) for hit in made] == [(5, "\n")]
+
+
 def test_word_counts_are_searched_word_by_word():
     corpus = Corpus.from_counts({"sea": 5, " seas": 2, "x": 9})
     made = searched(corpus, TextFinder("sea"))
