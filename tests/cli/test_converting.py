@@ -236,6 +236,18 @@ def test_a_sentencepiece_unigram_encodes_and_decodes(unigram, run):
     assert decoded == unigram.decode(unigram.encode(FIFTY))
 
 
+def test_special_tokens_that_a_library_makes_of_plain_text_are_told(tmp_path, run):
+    pieces = [("<unk>", 0.0), ("<s>", -1.0), *((character, -9.0) for character in "<>s/ab ")]
+    made = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, 0))
+    made.add_special_tokens([tokenizers.AddedToken("<s>", normalized=False)])
+    made.save(str(tmp_path / "u.json"))
+    says = "--text: 2 ids are of special tokens made of plain text: no setting keeps them out."
+    assert run(0, "encode --tokenizer u.json --text", ["a<s>b<s>"], says=says).json.count(1) == 2
+    for words, given in (("", "ab"), ("--allow-special all", "a<s>b"), ("", "aé")):
+        assert "plain text" not in run(0, f"encode --tokenizer u.json {words} --text", [given]).err
+    assert run(0, "encode --tokenizer u.json -q --text", ["a<s>b"]).err == ""
+
+
 def test_what_needs_merges_says_that_there_are_none(unigram, tmp_path, run):
     words, sentence = (
         "convert spiece.model there --format",

@@ -67,6 +67,8 @@ def encode(arguments: argparse.Namespace, console: Console) -> None:
             _tell_of_container(name, text, console)
         ids = console.finish(tokenizer.encode_work(text, specials))
     _tell_of_losses(name, text, ids, tokenizer, console)
+    if not specials:
+        _tell_of_specials(name, ids, tokenizer, console)
     if arguments.out is None:
         put(sys.stdout, b"".join(json_list(ids)))
     else:
@@ -143,6 +145,17 @@ def _read_input(text: str | None, file: str | None, console: Console) -> tuple[s
         return "standard input", console.finish(standard_input_work())
     path = Path(file)
     return file_name(path), console.finish(read_file_work(path))
+
+
+def _tell_of_specials(name: str, ids: NDArray[np.uint32], tokenizer: Tokenizer, console: Console) -> None:
+    """Reports special tokens that a library makes of plain text, as Check Tokenizer does by `special-from-merges`."""
+    ordinary, unknown = tokenizer.preparation.ordinary, tokenizer.alphabet.unknown
+    special = {number for token, number in tokenizer.special_tokens.items() if token not in ordinary} - {unknown}
+    if count := int(np.count_nonzero(np.isin(ids, list(special)))):
+        console.say(
+            f"{name}: {several(count, 'id is', 'ids are')} of special tokens made of plain text: no setting "
+            "keeps them out."
+        )
 
 
 def _tell_of_losses(name: str, text: bytes, ids: NDArray[np.uint32], tokenizer: Tokenizer, console: Console) -> None:

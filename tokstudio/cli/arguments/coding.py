@@ -26,8 +26,8 @@ def encode(words: Sequence[str]) -> argparse.Namespace:
         action="append",
         default=[],
         metavar="all|TOKEN",
-        help="encode this special token, or all of them, as their ids; other special tokens are plain text; "
-        "may be repeated",
+        help="encode this special token, or all of them, as their ids; other special tokens are plain text, "
+        "unless the library of the tokenizer makes their ids of it; may be repeated",
     )
     parser.add_argument(
         "--dropout",

@@ -25,7 +25,7 @@ from tokstudio.gui.panes.text.encoding_job import decode_work, encode_work
 from tokstudio.gui.panes.text.pane import TextPane
 from tokstudio.gui.session.availability import no_dropout
 from tokstudio.gui.session.training.training import Settings
-from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.run import RunOrigin, StudioRun
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import MARGIN
@@ -536,6 +536,17 @@ def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session, 
     count = len(tokenizer.encode(text, "all"))
     qtbot.waitUntil(lambda: ("Run 2", count) in pane.encode.others.counts)
     assert pane.encode.encoded.ids.tolist() == session.view.tokenizer.encode(text)
+
+
+def test_the_box_of_special_tokens_says_that_a_library_may_make_them_of_plain_text(session, pane, make_run, tmp_path):
+    make_run(vocabulary_size=300, special_tokens=("<|end|>",))
+    assert "library" not in pane.encode.specials.toolTip()
+    file = LibraryTokenizer(models.Unigram([("<unk>", 0.0), ("<s>", -1.0), ("a", -9.0)], 0))
+    file.add_special_tokens(["<s>"])
+    file.save(str(tmp_path / "tokenizer.json"))
+    origin = RunOrigin(tmp_path, (tmp_path / "tokenizer.json",), "x", False)
+    session.runs.add_tokenizer(load(tmp_path / "tokenizer.json"), "unigram", origin)
+    assert "Some tokenizers that a library encodes make these ids of plain text, too" in pane.encode.specials.toolTip()
 
 
 def test_slow_preparation_runs_outside_the_gui_thread(qtbot, session, trained, monkeypatch):

@@ -43,7 +43,11 @@ if TYPE_CHECKING:
 TEXT, EXPRESSION, CHOSEN, IDS = "text", "regex", "token", "ids"
 _KINDS = (
     Choice(TEXT, "Text", "A text as it is written."),
-    Choice(EXPRESSION, "Expression", "A regular expression: ^ and $ stand for the ends of lines, too. Empty matches are no hits."),
+    Choice(
+        EXPRESSION,
+        "Expression",
+        "A regular expression: ^ and $ stand for the ends of lines, too. Empty matches are no hits.",
+    ),
     Choice(CHOSEN, "Chosen token", "The token that was chosen last in any pane, where the text becomes it."),
     Choice(IDS, "Token ids", "Tokens that follow each other, by their ids: 464 3797."),
 )

@@ -231,6 +231,8 @@ class EncodePage(Fitting, TextPage):
         # The other tokenizers use the same setting.
         some = any(run.special_tokens for run in runs)
         tip = "Encode special tokens in the text as their ids, not as plain text"
+        if any(run.origin is not None and run.tokenizer.library for run in runs):
+            tip += "\nSome tokenizers that a library encodes make these ids of plain text, too: Check Tokenizer tells"
         self.specials.setEnabled(some)
         self.specials.setToolTip((no_specials(self.session) if runs and not some else None) or tip)
         self._switch_specials()
