@@ -109,9 +109,11 @@ def _cut_work(pattern: str, tokens: Sequence[bytes], *, whole: bool) -> Work[NDA
 
 def _never_matched_work(pattern: str, tokens: Sequence[bytes], whole: bool) -> Work[NDArray[np.bool_]]:
     """Which tokens no match of a custom expression could have within, or be if `whole`; bool [tokens]."""
-    cut, matches = np.zeros(len(tokens), np.bool_), possible_matches(pattern)
-    for number, token in enumerate(tokens if matches is not None else ()):
-        if matches is not None and len(token) <= _LONGEST and is_utf8(token):
+    cut = np.zeros(len(tokens), np.bool_)
+    if (matches := possible_matches(pattern)) is None:
+        return cut
+    for number, token in enumerate(tokens):
+        if len(token) <= _LONGEST and is_utf8(token):
             cut[number] = not matches.may_have(token.decode(), whole=whole)
         if number % _FEW == 0:
             yield Progress("trying tokens")

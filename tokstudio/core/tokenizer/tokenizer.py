@@ -22,7 +22,7 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.file_settings import ROLES, FileSettings
 from tokstudio.core.model.picky import LEFT_GONE, RESULT
 from tokstudio.core.model.run import Run, special_ids
-from tokstudio.core.model.tokens import TokenKind, Tokens, several_ids
+from tokstudio.core.model.tokens import TokenKind, TokenParts, Tokens, several_ids
 from tokstudio.core.pretokenization.patterns import NAMES, known_name
 from tokstudio.core.pretokenization.preparation import Preparation, PreparedText, prepare_work, utf8_with_padding
 from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, any_of
@@ -335,9 +335,7 @@ class Tokenizer:
 
     def parts(self, token: int) -> tuple[int, int] | None:
         """The ids of the two tokens that a token joins, None for one that no merge makes; or ConfigError."""
-        parts = self._tables.parts
-        if token not in parts:
-            raise ConfigError(f"Id {token} is not in the vocabulary.")
+        parts = self._parts_with(token)
         left = int(parts.left[token])
         return None if left < 0 else (left, int(parts.right[token]))
 
@@ -347,9 +345,12 @@ class Tokenizer:
         Raises:
             ConfigError: There is no such token.
         """
+        return self._parts_with(token)[token]
+
+    def _parts_with(self, token: int) -> TokenParts:
         if token not in self._tables.parts:
             raise ConfigError(f"Id {token} is not in the vocabulary.")
-        return self._tables.parts[token]
+        return self._tables.parts
 
     @property
     def lengths_of_all(self) -> NDArray[np.int64]:
