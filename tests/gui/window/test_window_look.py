@@ -188,6 +188,27 @@ def test_a_new_theme_and_a_floating_pane_are_painted_and_neither_a_problem_nor_a
 
 
 @at_window("{book}")
+def test_a_pane_behind_a_tab_waits_for_a_new_text_size_until_it_is_shown(qtbot, window):
+    theme, pane, another = window.theme, window.runs, window.distribution
+    trained(qtbot, window, 270)
+    window.resize(1440, 900)
+    window.show_workspace("train")
+    settle(qtbot, window)
+    rows = pane.table.verticalHeader()
+    before = rows.defaultSectionSize()
+    assert pane.table.isVisible(), "Qt counts what is behind a tab as visible"
+    assert pane.visibleRegion().isEmpty()
+    with qtbot.waitSignal(theme.settled):
+        theme.set_text_size(BODY_PIXELS + 3)
+        assert rows.defaultSectionSize() == before, "it costs the time of those in sight"
+        pane.raise_()
+        assert rows.defaultSectionSize() == theme.scaled(28), "it is there before it is painted"
+        assert pane.table.font().pixelSize() == theme.text_size
+        assert another.font().pixelSize() == BODY_PIXELS
+    assert another.font().pixelSize() == theme.text_size
+
+
+@at_window("{book}")
 def test_a_change_of_text_size_updates_every_measure_what_is_hidden_later_and_keeps_rows_and_sizes(qtbot, window):
     theme, actions = window.theme, window.actions_by_id
     trained(qtbot, window, 270)
@@ -203,14 +224,15 @@ def test_a_change_of_text_size_updates_every_measure_what_is_hidden_later_and_ke
 
     def measures():
         QApplication.processEvents()
-        return [button.isVisible() for button in buttons], figures.text(), rows.defaultSectionSize()
+        return [button.isVisible() for button in buttons], figures.text()
 
     table = window.merges.table
 
     def look():
-        rows = sorted(index.row() for index in table.selectionModel().selectedRows())
+        selected = sorted(index.row() for index in table.selectionModel().selectedRows())
         widths = {pane.objectName(): pane.width() for pane in window.panes if not pane.visibleRegion().isEmpty()}
-        return rows, window.size(), widths, [table.columnWidth(at) for at in range(table.model().columnCount())]
+        columns = [table.columnWidth(at) for at in range(table.model().columnCount())]
+        return selected, rows.defaultSectionSize(), window.size(), widths, columns
 
     def select_rows():
         settle(qtbot, window)
@@ -243,8 +265,9 @@ def test_a_change_of_text_size_updates_every_measure_what_is_hidden_later_and_ke
     assert change(actions["theme_dark"].trigger) == first
     window.resize(1024, 640)
     first, before = select_rows(), measures()
-    chosen, *_ = change(enlarge_text)
+    chosen, high, *_ = change(enlarge_text)
     assert chosen == [7, 9]
+    assert high > first[1]
     assert size != hidden[0].font().pixelSize() == theme.scaled(12)
     assert measures() != before
     assert figures.width() >= figures.sizeHint().width(), "no figure is cut"

@@ -14,8 +14,8 @@ from typing import Literal, get_args
 from weakref import WeakMethod
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette, QPixmapCache
-from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QStyleFactory, QWidget
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette
+from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QDockWidget, QStyleFactory, QWidget
 from shiboken6 import isValid
 
 from tokstudio.core.base.records import dataclass
@@ -244,7 +244,6 @@ class Theme(QObject):
     def _apply(self) -> None:
         if self._application is None or self._system_font is None:
             return
-        QPixmapCache.clear()
         font = QFont(self._system_font)
         font.setPixelSize(self.text_size)
         if self._families[0]:
@@ -313,11 +312,14 @@ class _Unseen(QObject):
         self._timer.timeout.connect(self._style_some)
 
     def among(self, widgets: Sequence[QWidget]) -> list[QWidget]:
-        """Those that are hidden and have a style already; none before a window is shown."""
+        """Those that are hidden, or behind a tab, and have a style already; none before a window is shown."""
         is_visible, test = QWidget.isVisible, QWidget.testAttribute
-        unseen = [widget for widget in widgets if not is_visible(widget)]
-        if len(unseen) == len(widgets):
+        visible = {widget for widget in widgets if is_visible(widget)}
+        if not visible:
             return []
+        docks = [each for each in visible if isinstance(each, QDockWidget) and _is_behind(each)]
+        visible.difference_update(docks, *(dock.findChildren(QWidget) for dock in docks))
+        unseen = [widget for widget in widgets if widget not in visible]
         return [each for each in unseen if test(each, _IS_POLISHED) and not test(each, _HAS_OWN_FONT)]
 
     def style(self, widgets: Sequence[QWidget]) -> None:
@@ -338,8 +340,14 @@ class _Unseen(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         # In this order, as to look at an event takes longest.
-        if watched in self._waiting and event.type() == QEvent.Type.Show and isinstance(watched, QWidget):
-            self._style(watched)
+        if watched in self._waiting and isinstance(watched, QWidget):
+            kind = event.type()
+            if kind == QEvent.Type.Show:
+                self._style(watched)
+            elif kind == QEvent.Type.Move and isinstance(watched, QDockWidget) and not _is_behind(watched):
+                for widget in (watched, *watched.findChildren(QWidget)):
+                    if widget in self._waiting and widget.isVisible():
+                        self._style(widget)
         return False
 
     def _style_some(self) -> None:
@@ -362,6 +370,11 @@ class _Unseen(QObject):
             QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))
             for apply in postponed:
                 apply()
+
+
+def _is_behind(dock: QDockWidget) -> bool:
+    """Whether it is behind a tab: it is visible to Qt then, but left of and above its window."""
+    return not dock.isWindow() and dock.geometry().right() < 0
 
 
 def widget_palette(palette: Palette) -> QPalette:
