@@ -7,7 +7,7 @@ import os
 import sys
 
 import pytest
-from PySide6.QtCore import QEvent, QLocale, QMargins, QPoint, Qt
+from PySide6.QtCore import QEvent, QLocale, QMargins, QPoint, QStringListModel, Qt
 from PySide6.QtGui import QAction, QHelpEvent, QImage, QPainter
 from PySide6.QtWidgets import (
     QApplication,
@@ -299,3 +299,37 @@ def test_the_rows_of_a_table_become_low_again_after_large_text(qtbot):
     rows.setDefaultSectionSize(24)
     assert rows.defaultSectionSize() == 24
     assert table.minimumSizeHint().height() == least
+
+
+@pytest.mark.parametrize("by_pixels", [True, False])
+def test_a_table_keeps_its_first_row_and_the_current_one_in_sight_as_its_rows_become_higher(qtbot, by_pixels):
+    table = ReadOnlyTable("Rows")
+    qtbot.addWidget(table)
+    mode = table.ScrollMode.ScrollPerPixel if by_pixels else table.ScrollMode.ScrollPerItem
+    table.setVerticalScrollMode(mode)
+    table.setModel(QStringListModel([str(number) for number in range(500)]))
+    table.horizontalHeader().hide()
+    table.set_row_height(20)
+    table.resize(200, 200 + 2 * table.frameWidth())
+    table.show()
+
+    def rows():
+        return table.rowAt(0), table.rowAt(table.viewport().height() - 1)
+
+    def scroll_to(row):
+        table.verticalScrollBar().setValue(row * 20 if by_pixels else row)
+
+    scroll_to(100)
+    assert rows() == (100, 109)
+    table.set_row_height(50)
+    assert rows() == (100, 103)
+    table.set_row_height(20)
+    assert rows() == (100, 109)
+    table.setCurrentIndex(table.model().index(108, 0))
+    table.set_row_height(50)
+    assert rows() == (105, 108)
+    assert table.rowViewportPosition(105) == 0, "whole rows"
+    table.set_row_height(20)
+    scroll_to(300)
+    table.set_row_height(50)
+    assert rows() == (300, 303), "the current one was not in sight"

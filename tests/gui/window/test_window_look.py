@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QItemSelectionModel, QObject, QPoint, QRect, QSize, Qt
@@ -280,3 +282,29 @@ def test_a_change_of_text_size_updates_every_measure_what_is_hidden_later_and_ke
 
     change(enlarge)
     assert window.size() == QSize(1250, 840), "a size given meanwhile stays"
+
+
+@at_window("{book}")
+def test_help_that_fits_is_there_and_a_hidden_hint_has_its_size_after_a_change_of_text_size(qtbot, window):
+    theme, pane, own = window.theme, window.configure, window.compare.words.own
+    trained(qtbot, window, 270)
+    window.show_workspace("train")
+
+    def shown_after(act):
+        act()
+        settle(qtbot, window)
+        fields = pane.size_field, pane.frequency_field, pane.pattern.choice, pane.algorithm.choice
+        return [field.note.isVisible() for field in fields]
+
+    def set_text(size):
+        with qtbot.waitSignal(theme.settled):
+            theme.set_text_size(size)
+
+    for height in (720, 760, 800):
+        window.resize(1440, height)
+        before = shown_after(lambda: set_text(BODY_PIXELS + 3))
+        after = shown_after(lambda: set_text(BODY_PIXELS - 2))
+        assert own.viewport().font().pixelSize() == own.font().pixelSize() == BODY_PIXELS - 2
+        assert sum(after) > sum(before)
+        shown_after(lambda: window.resize(1440, 600))
+        assert shown_after(partial(window.resize, 1440, height)) == after, height

@@ -450,6 +450,6 @@ class HitsTable(Fitting, ReadOnlyTable):
     def _apply_style(self) -> None:
         self._cells.apply_style()
         height = round(self._cells.metrics.height()) + self._theme.scaled(6)
-        self.verticalHeader().setDefaultSectionSize(height)
+        self.set_row_height(height)
         self.fit()
         self.viewport().update()

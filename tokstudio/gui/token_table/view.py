@@ -479,8 +479,8 @@ class FollowTable(RowTable):
 
     def _apply_style(self) -> None:
         self._cells.apply_style()
-        self.verticalHeader().setDefaultSectionSize(self._cells.row_height)
         self._header.apply_style()
+        self.set_row_height(self._cells.row_height)
         self._fitted = ()
         self.refit()
         self.viewport().update()

@@ -249,6 +249,21 @@ class RowTable(QTableView):
         # Else rows stay as high as the largest text that the hidden header has had.
         self.verticalHeader().setMinimumSectionSize(1)
 
+    def set_row_height(self, height: int) -> None:
+        """Makes the rows so many pixels high; keeps the first row in sight, and the current one if it is in sight."""
+        before, bar = self.verticalHeader().defaultSectionSize(), self.verticalScrollBar()
+        if height == before:
+            return
+        row, room = self.currentIndex().row(), self.viewport().height()
+        is_in_sight = row >= 0 and 0 <= self.rowViewportPosition(row) <= room - before
+        by_pixels = self.verticalScrollMode() == QAbstractItemView.ScrollMode.ScrollPerPixel
+        first = round(bar.value() / before) if by_pixels else bar.value()
+        self.verticalHeader().setDefaultSectionSize(height)
+        self.updateGeometries()
+        if is_in_sight:
+            first = max(first, row + 1 - max(self.viewport().height() // height, 1))
+        bar.setValue(first * height if by_pixels else first)
+
     def minimumSizeHint(self) -> QSize:
         """Makes room for some rows."""
         each = self.verticalHeader().defaultSectionSize()

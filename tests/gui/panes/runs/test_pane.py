@@ -364,6 +364,18 @@ def test_the_text_is_chosen_in_a_menu_that_lists_the_sources(qtbot, session, pan
     assert pane.text_button.text() == "Measured on Pasted text and 1 more"
 
 
+def test_a_long_name_of_the_text_is_cut_once_and_has_room_in_proportion_to_the_text_size(qtbot, session, pane, theme):
+    name = "a long name of a file " * 9
+    session.corpus.add_text(TEXT, name)
+    qtbot.waitUntil(lambda: name in pane.text_button.text())
+    assert "…" not in pane.text_button.text(), "else Qt would cut what is cut"
+    narrow = pane.text_button.sizeHint().width()
+    theme.set_text_size(26)
+    assert pane.text_button.sizeHint().width() == 2 * narrow
+    theme.set_text_size(13)
+    assert pane.text_button.sizeHint().width() == narrow
+
+
 def test_a_hidden_table_has_nothing_measured(qtbot, session, pane, make_run):
     pane.hide()
     trained = make_run(vocabulary_size=280)

@@ -187,7 +187,7 @@ class SpecialsDialog(SurgeryDialog):
         trigger = QAbstractItemView.EditTrigger
         self.table.setEditTriggers(trigger.DoubleClicked | trigger.EditKeyPressed | trigger.AnyKeyPressed)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.table.verticalHeader().setDefaultSectionSize(theme.scaled(28))
+        self.table.set_row_height(theme.scaled(28))
         header = self.table.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)

@@ -147,7 +147,7 @@ class EnginesView(QWidget):
         self._stack = stacked(self.empty, found)
         bar = row(plain_label("muted", "Tokenizer"), (self.tokenizer, 20), 8, self.run, self.save, STRETCH)
         column(bar, (self._stack, 1), self.note, self.work, spacing=8, parent=self)
-        theme.follow(lambda: self.table.verticalHeader().setDefaultSectionSize(theme.scaled(24)))
+        theme.follow(lambda: self.table.set_row_height(theme.scaled(24)))
 
     def refresh(self) -> None:
         """Follows what is compared; call it while the view is visible."""

@@ -430,7 +430,7 @@ class Matrix(Fitting, QWidget):
 
     def _apply_style(self) -> None:
         for table in (self.table, self.summary):
-            table.verticalHeader().setDefaultSectionSize(self._theme.scaled(_ROW))
+            table.set_row_height(self._theme.scaled(_ROW))
         self.fit()
 
 

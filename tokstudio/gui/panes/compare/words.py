@@ -391,8 +391,10 @@ class WordsView(Fitting, QWidget):
 
     def _apply_style(self) -> None:
         self.cells.apply_style()
-        self.own.setFont(self._theme.monospace_font(_FONT))
-        self.table.verticalHeader().setDefaultSectionSize(self.cells.row_height)
+        # The viewport, which shows the placeholder, does not get the font of the field beside a style sheet.
+        for widget in (self.own, self.own.viewport()):
+            widget.setFont(self._theme.monospace_font(_FONT))
+        self.table.set_row_height(self.cells.row_height)
         self.fit()
 
 

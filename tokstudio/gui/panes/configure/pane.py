@@ -295,6 +295,8 @@ class ConfigurePane(Pane):
         self.pattern.problem_changed.connect(self._tell_field_problem)
         self._training.state_changed.connect(self._refresh)
         self._runs.changed.connect(self._refresh)
+        # Hidden help has the new font after the pane has its new size.
+        self._theme.follow(self._fit)
 
     def _make_more_button(self, action: QAction) -> QToolButton:
         button = named(QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon), "More settings")

@@ -230,7 +230,7 @@ class SourceList(ReadOnlyTable):
         """Fits rows and columns to their text."""
         height = self._theme.scaled(26)
         self.setIconSize(QSize(self._theme.scaled(14), self._theme.scaled(14)))
-        self.verticalHeader().setDefaultSectionSize(height)
+        self.set_row_height(height)
         size = self.fontMetrics().horizontalAdvance(self.sources_model.widest_size)
         self.setColumnWidth(SIZE, size + 2 * TEXT_INSET)
         self.setColumnHidden(RELOAD, not self.sources_model.any_changed)

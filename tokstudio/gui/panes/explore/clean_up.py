@@ -206,7 +206,7 @@ class FindingTable(Fitting, ReadOnlyTable):
         self.fit()
 
     def _apply_style(self) -> None:
-        self.verticalHeader().setDefaultSectionSize(self._theme.scaled(26))
+        self.set_row_height(self._theme.scaled(26))
         self._measure()
 
 
@@ -473,7 +473,7 @@ class CleanUpPage(ExplorePage):
         self.meaning.setFixedHeight(2 * self.meaning.fontMetrics().lineSpacing())
         self.chips.setFixedHeight(self.chips.minimumSizeHint().height())
         height, frame = self.theme.scaled(24), 2 * self.examples.frameWidth()
-        self.examples.verticalHeader().setDefaultSectionSize(height)
+        self.examples.set_row_height(height)
         # They scroll in a low window.
         self.examples.setMinimumHeight(height + frame)
         self.examples.setMaximumHeight(_EXAMPLES * height + frame)

@@ -139,7 +139,7 @@ class ListTable(Fitting, ReadOnlyTable):
         self.title_clicked.emit(at)
 
     def _apply_style(self) -> None:
-        self.verticalHeader().setDefaultSectionSize(self._theme.scaled(24))
+        self.set_row_height(self._theme.scaled(24))
         self._fitted = (), 0
         self.fit()
 

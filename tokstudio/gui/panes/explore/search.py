@@ -289,7 +289,7 @@ class BarTable(Fitting, ReadOnlyTable):
         self.updateGeometry()
 
     def _apply_style(self) -> None:
-        self.verticalHeader().setDefaultSectionSize(self._theme.scaled(24))
+        self.set_row_height(self._theme.scaled(24))
         self.fit()
 
 

@@ -60,17 +60,18 @@ from tokstudio.gui.widgets.pane import EmptyState, Pane
 # --- The button of the text that all rows of Runs are measured on, with a menu of other texts -------------------------
 
 _ACTIONS = ("measure_on_corpus", "measure_on_text", "measure_on_held_out", "measure_on_file")
-_LONGEST_TEXT_NAME = 180  # pixels
+_WIDEST = 290  # pixels of the button, and
+_WIDEST_ENTRY = 360  # of an entry of its menu, at the normal text size
 _MOST = 30  # sources in the menu
 _LOW = 280  # pixels at the normal text size; a lower pane has its table alone
 
 
 class TextButton(QToolButton):
-    """Names the text, and opens the menu of texts."""
+    """Names the text, and opens the menu of texts; Qt shortens a long name in its middle."""
 
-    def __init__(self, session: Session, actions: Mapping[str, QAction]) -> None:
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._on_text, self._corpus = session.on_text, session.corpus
+        self._on_text, self._corpus, self._theme = session.on_text, session.corpus, theme
         self._actions = [actions[name] for name in _ACTIONS]
         self.texts = Menu("&Measure On", self)
         self.texts.aboutToShow.connect(partial(self.fill, self.texts))
@@ -83,7 +84,8 @@ class TextButton(QToolButton):
         self._name()
 
     def sizeHint(self) -> QSize:
-        return QSize(super().sizeHint().width(), self.fontMetrics().height() + 2)
+        width = min(super().sizeHint().width(), self._theme.scaled(_WIDEST))
+        return QSize(width, self.fontMetrics().height() + 2)
 
     def fill(self, menu: QMenu) -> None:
         """Lists the actions and the sources of the corpus."""
@@ -93,8 +95,9 @@ class TextButton(QToolButton):
         if len(of_entry) < 2:
             return
         menu.addSeparator()
+        widest = self._theme.scaled(_WIDEST_ENTRY)
         for number, (name, sources) in enumerate(of_entry[:_MOST]):
-            shown = menu.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, 2 * _LONGEST_TEXT_NAME)
+            shown = menu.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, widest)
             action = menu.addAction(shown.replace("&", "&&"))
             action.setStatusTip("Measure all rows of Tokenizers on this source of the corpus.")
             # By number, as a menu must not keep a removed source alive.
@@ -110,8 +113,7 @@ class TextButton(QToolButton):
     def _name(self) -> None:
         text = self._on_text.text
         name = "no text" if text is None else text.name
-        fitting = self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, _LONGEST_TEXT_NAME)
-        self.setText(f"Measured on {fitting}".replace("&", "&&"))
+        self.setText(f"Measured on {name}".replace("&", "&&"))
         size = f" ({several(text.corpus.bytes, 'byte')})" if text is not None else ""
         self.setToolTip(plain(f"Bytes per token of every row are measured on {name}{size}. Choose another text."))
         self.setAccessibleName(f"Measured on {name}")
@@ -233,7 +235,7 @@ class RunTable(Fitting, ReadOnlyTable):
         self.columns_menu.popup(self.horizontalHeader().mapToGlobal(place))
 
     def _apply_style(self) -> None:
-        self.verticalHeader().setDefaultSectionSize(self._theme.scaled(28))
+        self.set_row_height(self._theme.scaled(28))
         font = self._theme.tabular_font()  # its own font is still the old one while it is hidden
         font.setBold(True)
         self._bold = QFontMetrics(font)
@@ -348,7 +350,7 @@ class RunsPane(Fitting, Pane):
         self.body.addWidget(self._stack, 1)
         self.body.addWidget(self.legend)
         give_way(self.legend)
-        self.text_button = TextButton(session, actions)
+        self.text_button = TextButton(session, theme, actions)
         self.header.addWidget(self.text_button)
         # The training may be of another run than the active one, so its growth signals are not used.
         self._live = QTimer(self, interval=session.jobs.pauses.live)

@@ -145,7 +145,7 @@ class AmountsPage(QWidget):
         for label in (self.answer, self.plan, self.stale):
             label.setFont(self._theme.tabular_font())
         height = self._theme.scaled(28)
-        self.table.verticalHeader().setDefaultSectionSize(height)
+        self.table.set_row_height(height)
         self.table.setMinimumHeight(self.table.horizontalHeader().sizeHint().height() + 3 * height)
 
     def _words(self, x: float, y: float) -> str:

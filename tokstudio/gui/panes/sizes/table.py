@@ -191,7 +191,7 @@ class ChoosingTable(ReadOnlyTable):
         self.chosen.emit(index.row())
 
     def _apply_style(self) -> None:
-        self.verticalHeader().setDefaultSectionSize(self._theme.scaled(28))
+        self.set_row_height(self._theme.scaled(28))
 
 
 class SizesTable(Fitting, ChoosingTable):

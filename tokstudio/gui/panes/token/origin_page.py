@@ -199,7 +199,7 @@ class OriginTable(Fitting, ReadOnlyTable):
         return [f"{self.about}, TokStudio {__version__}"]
 
     def _apply_style(self) -> None:
-        self.verticalHeader().setDefaultSectionSize(self._theme.scaled(24))
+        self.set_row_height(self._theme.scaled(24))
         self.fit()
 
 
