@@ -12,7 +12,15 @@ import pytest
 
 from tokstudio.core.base import machine
 from tokstudio.core.base.machine import free_memory
-from tokstudio.core.base.wording import count_text, in_units, percent_text, several, several_whole, whole_text
+from tokstudio.core.base.wording import (
+    count_text,
+    in_units,
+    percent_text,
+    several,
+    several_whole,
+    share_text,
+    whole_text,
+)
 
 # --- The free memory on simulated systems and in containers -----------------------------------------------------------
 
@@ -207,3 +215,10 @@ def test_a_rounded_count_has_its_noun():
 def test_percent_has_a_space_that_does_not_break():
     shares = ((0.349, 0), (0.3494, 1), (12.5, 0), (0, 2))
     assert [percent_text(*each) for each in shares] == ["35\u00a0%", "34.9\u00a0%", "1,250\u00a0%", "0.00\u00a0%"]
+
+
+def test_a_share_is_not_rounded_to_nothing_or_all():
+    shares = {0: "0", 1e-9: "<1", 0.005: "<1", 0.0051: "1", 0.345: "34", 0.9949: "99", 0.995: ">99", 1 - 1e-9: ">99"}
+    wanted = {share: text.replace("<", "<\u00a0").replace(">", ">\u00a0") + "\u00a0%" for share, text in shares.items()}
+    assert {share: share_text(share) for share in shares} == wanted
+    assert share_text(1.0) == "100\u00a0%"

@@ -117,6 +117,13 @@ def percent_text(share: float, decimals: int = 0) -> str:
     return f"{share:,.{decimals}%}".replace("%", "\u00a0%")
 
 
+def share_text(share: float) -> str:
+    """A share of a whole in whole percent; what is neither nothing nor all is not rounded to it: "< 1 %", "> 99 %"."""
+    if 0 < share <= 0.005:
+        return f"<\u00a0{percent_text(0.01)}"
+    return f">\u00a0{percent_text(0.99)}" if 0.995 <= share < 1 else percent_text(share)
+
+
 def size_of_memory(size: float) -> str:
     """Bytes of memory in a unit that fits: "340 MB", "1.2 GB"."""
     return f"{size / 1e6:,.0f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"

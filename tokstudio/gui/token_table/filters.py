@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NORMALIZED, REACHED
 from tokstudio.core.analysis.token_index import DIGITS, NOT_UTF8, WHITE_SPACE, WORDS
-from tokstudio.core.base.wording import percent_text
+from tokstudio.core.base.wording import share_text
 from tokstudio.core.model.tokens import TokenKind
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.style.icons import icon
@@ -186,8 +186,7 @@ class FilterPanel(QFrame):
             self._scripts.removeWidget(self.boxes[name])
             self.boxes.pop(name).deleteLater()
         for script, share in scripts:
-            percent = percent_text(share) if share >= 0.005 else f"<\u00a0{percent_text(0.01)}"
-            box = self._box(SCRIPT + script, f"{script}  {percent}")
+            box = self._box(SCRIPT + script, f"{script}  {share_text(share)}")
             box.setChecked(SCRIPT + script in ticked)
             self._scripts.addWidget(box)
         self._no_scripts.setVisible(not scripts)

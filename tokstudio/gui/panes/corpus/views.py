@@ -11,7 +11,7 @@ from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIn
 from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QKeySequence, QWheelEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QLabel, QPlainTextEdit, QSizePolicy, QWidget
 
-from tokstudio.core.base.wording import percent_text, printable, several, size_text
+from tokstudio.core.base.wording import printable, several, share_text, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import Statistics, preview
@@ -426,17 +426,13 @@ def _shortened(line: str) -> str:
 
 def scripts_text(scripts: tuple[tuple[str, float], ...]) -> tuple[str, str]:
     """Returns the largest scripts with their shares and how many others there are, and a list of all."""
-    parts = [f"{name}\u00a0{_share(share)}" for name, share in scripts]
+    parts = [f"{name}\u00a0{share_text(share)}" for name, share in scripts]
     if not parts:
         return "none", "There are no letters."
     few = [part for part, (_, share) in zip(parts, scripts, strict=True) if share >= 0.005 or part == parts[0]]
     named = few[:_MOST_SCRIPTS]
     text, more = ", ".join(named), len(parts) - len(named)
     return (f"{text}, {more}\u00a0more" if more > 0 else text), ", ".join(parts)
-
-
-def _share(share: float) -> str:
-    return percent_text(share) if share >= 0.005 else f"<\u00a0{percent_text(0.01)}"
 
 
 def _figure(value: int | None) -> str:

@@ -16,7 +16,7 @@ from PySide6.QtCore import QModelIndex, Qt, QTimer
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.base.wording import in_units, percent_text
+from tokstudio.core.base.wording import in_units, share_text
 from tokstudio.gui.panes.vocabulary import selection
 from tokstudio.gui.panes.vocabulary.spread import Spread
 from tokstudio.gui.session.measuring.token_facts import TokenIndexing
@@ -82,7 +82,7 @@ class OrderedTokens:
 
 
 _HEX_BYTES = 24
-_WIDEST = {selection.BUNCHED: "000.0", selection.DISPERSION: "0.00", selection.EMITTED: percent_text(1)}
+_WIDEST = {selection.BUNCHED: "000.0", selection.DISPERSION: "0.00", selection.EMITTED: share_text(0.999)}
 _MOST_AT_ONCE = 200_000  # tokens that are counted at every move of the playhead
 
 
@@ -348,7 +348,7 @@ class VocabularyModel(TokenTable):
             return "–"
         if column == selection.TOP:
             return spread.top_text(token)
-        return percent_text(value) if column == selection.EMITTED else f"{value:,.{2 - (column == selection.BUNCHED)}f}"
+        return share_text(value) if column == selection.EMITTED else f"{value:,.{2 - (column == selection.BUNCHED)}f}"
 
     # ---- rows
 

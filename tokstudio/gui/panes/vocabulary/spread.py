@@ -15,7 +15,7 @@ import numpy as np
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
-from tokstudio.core.base.wording import percent_text
+from tokstudio.core.base.wording import share_text
 from tokstudio.core.corpus.source import document_place
 from tokstudio.core.exploration.dispersion import DOCUMENT_UNIT, Dispersion
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -63,9 +63,7 @@ class Spread:
         place = self.top_place(token)
         if len(sources) == 1:
             place = place.removeprefix(f"{sources[0].name}, ")
-        # What is not all is not rounded to all.
-        rounded = 1.0 if share == 1 else min(int(100 * share + 0.5), 99) / 100
-        return f"{percent_text(rounded)} {place}"
+        return f"{share_text(share)} {place}"
 
     def in_places(self, chosen: frozenset[str]) -> NDArray[np.bool_] | None:
         """Bool [ids], which tokens are in one of the chosen places; None where none is chosen."""
