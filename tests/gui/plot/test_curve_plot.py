@@ -86,7 +86,32 @@ def heard(signal):
     return values
 
 
+def numbers(axis):
+    """The rectangles of the numbers that an axis draws."""
+    image = QImage(8, 8, QImage.Format.Format_RGB32)
+    with QPainter(image) as painter:
+        _, _, texts = axis.generateDrawSpecs(painter)
+    return [rect for rect, _, _ in texts]
+
+
 # The playhead
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("text_size", [13, 24, 40])
+def test_no_number_of_an_axis_overlaps_another_with_any_text_size(plot, theme, log, text_size):
+    theme.set_text_size(text_size)
+    plot.set_log(log, log)
+    for merges, height in ((744, 1.5), (31_744, 3), (7, 0.2), (199_744, 2e6)):
+        x, y = curve(merges, height)
+        plot.set_curve("run", Curve("this run", "active", x + 256, y))
+        for size in ((660, 320), (330, 130), (500, 90)):
+            plot.resize(*size)
+            QApplication.processEvents()
+            for name in ("left", "bottom"):
+                places = numbers(plot.chart.getAxis(name))
+                assert not [pair for pair in combinations(places, 2) if pair[0].intersects(pair[1])], (merges, size)
+            assert places, "the numbers of merges"
 
 
 def test_the_numbers_of_the_axis_are_there_again_after_the_plot_was_small(qtbot, plot):

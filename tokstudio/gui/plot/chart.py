@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 
 from tokstudio.gui.plot.content import Content, Role, fitted_caption
-from tokstudio.gui.plot.scale import FloatArray, range_between, tick_texts, tick_values, visible
-from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.plot.scale import FloatArray, apart, range_between, tick_texts, tick_values, visible
+from tokstudio.gui.style.theme import BODY_PIXELS, Theme
 
 # A column is about a pixel wide and has at most about two points. Wide and dashed lines are slow to draw, so curves
 # for comparison have fewer columns.
@@ -28,18 +28,29 @@ _COLUMNS: dict[Role, int] = {"active": 1_000, "other": 400, "active held-out": 4
 _CAPTIONED = 12  # minimum height in lines of text for a caption
 _LEFT, _RIGHT, _TOP, _GAP = 4, 14, 8, 6  # pixels around the plot, and between an axis and its numbers
 _OVERHANG = 10.0  # pixels that a number may extend beyond the end of an axis
+_BETWEEN = 8  # pixels between two numbers side by side
 _BAR = 0.4  # half the width of a bar
 _LOWEST_BAR = 2.0  # minimum height of a bar in pixels
 
 
 class _Axis(pg.AxisItem):
-    """An axis with one level of round ticks and thousands separators; with `whole`, at whole numbers only."""
+    """An axis with one level of round ticks and thousands separators; with `whole`, at whole numbers only.
+
+    No number overlaps another.
+    """
 
     whole = True
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
-        room = min(42.0, max(size / 3, 24.0)) if self.orientation == "left" else 68.0 if abs(maxVal) < 100_000 else 92.0
-        return [(0.0, tick_values(minVal, maxVal, size / room, bool(self.logMode), self.whole))]
+        font, is_left = self.style["tickFont"] or QFont(), self.orientation == "left"
+        room = min(42.0, max(size / 3, 24.0)) if is_left else 68.0 if abs(maxVal) < 100_000 else 92.0
+        room *= max(font.pixelSize() / BODY_PIXELS, 1.0)
+        values = tick_values(minVal, maxVal, size / room, bool(self.logMode), self.whole)
+        metrics = QFontMetricsF(font)
+        texts = self.tickStrings(values, 1.0, 0.0)
+        lengths = [metrics.height() if is_left else metrics.horizontalAdvance(text) + _BETWEEN for text in texts]
+        places = [(value - minVal) / (maxVal - minVal) * size for value in values]
+        return [(0.0, [values[at] for at in apart(places, lengths)])]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         return tick_texts([10.0**value for value in values] if self.logMode else values, self.whole)

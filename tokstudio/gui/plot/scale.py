@@ -89,6 +89,19 @@ def tick_texts(values: Sequence[float], whole: bool = False) -> list[str]:
     return [f"{value if value else 0.0:,.{decimals}f}" for value in values]
 
 
+def apart(places: Sequence[float], lengths: Sequence[float]) -> list[int]:
+    """Which labels do not overlap one before; their middles ascend.
+
+    >>> apart([10.0, 25.0, 30.0, 50.0], [10.0, 10.0, 10.0, 10.0])
+    [0, 1, 3]
+    """
+    kept: list[int] = []
+    for number, (place, length) in enumerate(zip(places, lengths, strict=True)):
+        if not kept or place - length / 2 >= places[kept[-1]] + lengths[kept[-1]] / 2:
+            kept.append(number)
+    return kept
+
+
 def value_text(value: float, whole: bool) -> str:
     """A value as text: `25,000` with `whole`, else about three significant digits, such as `2.05`."""
     if whole or abs(value) >= 1000:
