@@ -3,9 +3,20 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
-from PySide6.QtCore import QObject, QSize, Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QObject, QPoint, QRect, QSize, Qt
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QPlainTextEdit,
+    QTableView,
+    QWidget,
+)
 
 from tests.gui.person import at_the_window, at_window, trained
 from tests.gui.window.test_little_room import LISTS, PLOTS, settle, tabs
@@ -24,6 +35,14 @@ def begin(qtbot, window, size: QSize) -> None:
     window.resize(size)
     qtbot.waitUntil(lambda: window.size() == size)
     settle(qtbot, window)
+
+
+def covering(view: QWidget) -> list[tuple[str, str]]:
+    """The parts of a view of which one covers another."""
+    kinds = QLabel, QComboBox, QAbstractSpinBox, QAbstractButton, QTableView, QPlainTextEdit
+    parts = [each for each in view.findChildren(QWidget) if each.isVisible() and isinstance(each, kinds)]
+    places = [(type(each).__name__, QRect(each.mapTo(view, QPoint()), each.size())) for each in parts]
+    return [(one, other) for (one, a), (other, b) in combinations(places, 2) if a.intersects(b)]
 
 
 def the_layout_has_one_place_for_each_pane(window) -> None:
@@ -184,3 +203,29 @@ def test_panes_that_become_tabs_give_the_focus_to_the_window_and_choose_no_token
     set_text(qtbot, window, 18)
     assert window.focusWidget() is window.text.encode.input
     assert not chosen
+
+
+@pytest.mark.parametrize("screen", [QSize(1008, 592)], indirect=True)
+@at_window("{book}")
+def test_no_part_of_a_view_of_compare_covers_another_at_large_text(qtbot, screen, window):
+    window.session.corpus.add_text("one line and another\n" * 40_000, "a second text")
+    trained(qtbot, window, 400)
+    begin(qtbot, window, screen)
+    window.show_workspace("compare")
+    compare, sizes = window.compare, window.sizes
+    for size in (24, 18):
+        set_text(qtbot, window, size)
+        window.places.open(sizes)
+        sizes.tabs.setCurrentIndex(1)
+        qtbot.waitUntil(sizes.by_text.table.isVisible)
+        settle(qtbot, window)
+        assert not covering(sizes.by_text), size
+        window.places.open(compare)
+        compare.tabs.setCurrentIndex(2)
+        qtbot.waitUntil(lambda: compare.same_text.total.text() == "of 40,000")
+        settle(qtbot, window)
+        assert not covering(compare.same_text), size
+        compare.tabs.setCurrentIndex(4)
+        qtbot.waitUntil(compare.words.table.isVisible)
+        settle(qtbot, window)
+        assert not covering(compare.words), size

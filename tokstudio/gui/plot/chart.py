@@ -42,7 +42,8 @@ class _Axis(pg.AxisItem):
     whole = True
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
-        font, is_left = self.style["tickFont"] or QFont(), self.orientation == "left"
+        style: Any = self.style  # pyqtgraph's attribute hides Qt's method of the same name
+        font, is_left = style["tickFont"] or QFont(), self.orientation == "left"
         room = min(42.0, max(size / 3, 24.0)) if is_left else 68.0 if abs(maxVal) < 100_000 else 92.0
         room *= max(font.pixelSize() / BODY_PIXELS, 1.0)
         values = tick_values(minVal, maxVal, size / room, bool(self.logMode), self.whole)

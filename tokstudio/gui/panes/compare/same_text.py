@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from tokstudio.core.analysis.baselines import SimpleTokenizer
 from tokstudio.core.analysis.token_store import TokenStore
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.base.records import dataclass
+from tokstudio.core.base.wording import several
 from tokstudio.core.comparison.alignment import cut_work, difference, line_text, lines_work, tokens_of_lines_work
 from tokstudio.core.comparison.texts import ComparedText
 from tokstudio.core.corpus.source import Source
@@ -30,7 +30,7 @@ from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import ChoiceBox, Number
 from tokstudio.gui.widgets.labels import named, paragraph_label, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, column, give_way, row, stacked
+from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, give_way, row, stacked
 from tokstudio.gui.widgets.menus import push_button, tool_button
 from tokstudio.gui.widgets.pane import EmptyState
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 LONGEST = 3_000  # characters of a line that are shown
 
 _NARROWEST = 70  # pixels of the choice of a text
+_NARROW, _NARROWER = 440, 350  # pixels of a view with one line of choices, and with all of the second of two
 _READING = "The texts are being read…"
 _NO_TEXT = "One line of text is shown here in each tokenizer. Open a text, or choose other texts."
 _LEGEND = "A blue line is a border of tokens that not all of these tokenizers have."
@@ -57,7 +58,7 @@ class _Shown:
     shortened: bool
 
 
-class SameTextView(QWidget):
+class SameTextView(Fitting, QWidget):
     """A line in every compared tokenizer."""
 
     tokenAsked = Signal(str, int)  # to show a token: the name of the tokenizer, and the id
@@ -89,17 +90,16 @@ class SameTextView(QWidget):
         self.note = paragraph_label("muted")
         give_way(self.note)
         self.empty = EmptyState(_NO_TEXT)
-        self.texts.setMinimumWidth(theme.scaled(_NARROWEST))
-        bar = row(
-            *((self.texts, 1), 8, plain_label("muted", "Line"), self.line, self.total, self.before, self.after),
-            *(8, self.differing, STRETCH),
-        )
+        self._of_line = plain_label("muted", "Line"), self.total
+        lines = row(self._of_line[0], self.line, self.total, self.before, self.after, 8, self.differing, STRETCH)
+        self._choices = row((self.texts, 1), lines, spacing=8)
         page = QWidget()
-        column(bar, (self.lines, 1), self.note, spacing=8, parent=page)
+        column(self._choices, (self.lines, 1), self.note, spacing=8, parent=page)
         self._stack = stacked(self.empty, page)
         column(self._stack, parent=self)
         self._encoding = LatestJob(session.jobs, self, self._take, self._fail, quiet=True)
         self._counting = LatestJob(session.jobs, self, self._take_order, self._fail, asked=False)
+        theme.follow(self.fit)
 
     def refresh(self) -> None:
         """Follows the texts and tokenizers that are compared; call it while the view is visible."""
@@ -118,9 +118,14 @@ class SameTextView(QWidget):
         self.differing.setEnabled(len(_counted(self._state.columns)) > 1)
         self._encode()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leaves out the caption of the legend where there is little room."""
-        super().resizeEvent(event)
+    def fit(self) -> None:
+        """Puts the choice of the line below that of the text in a narrow view, and leaves out what has no room."""
+        self.texts.setMinimumWidth(self._theme.scaled(_NARROWEST))
+        narrow = self.width() < self._theme.scaled(_NARROW)
+        direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
+        self._choices.setDirection(direction)
+        for label in self._of_line:
+            label.setVisible(self.width() >= self._theme.scaled(_NARROWER))
         self.note.setVisible(self.height() > self._theme.scaled(150))
 
     # ---- the line
@@ -161,6 +166,7 @@ class SameTextView(QWidget):
         with QSignalBlocker(self.line):
             self.line.setMaximum(most)
         self.total.setText(f"of {most:,}")
+        self.line.setToolTip(f"One of {several(most, 'line')}")
         at = self.line.value()
         self.before.setEnabled(at > 1)
         self.after.setEnabled(at < most)

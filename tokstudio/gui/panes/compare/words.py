@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter
-from PySide6.QtWidgets import QPlainTextEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QBoxLayout, QPlainTextEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from tokstudio.core.analysis.baselines import WORDS, AnyTokenizer, SimpleTokenizer, WordTokenizer
 from tokstudio.core.base.errors import ConfigError, TokStudioError
@@ -32,8 +32,8 @@ from tokstudio.gui.token_text.rows import Shaper
 from tokstudio.gui.token_text.spelling import marked, shown
 from tokstudio.gui.widgets.controls import ChoiceBox
 from tokstudio.gui.widgets.figures import FigureModel, ReadOnlyTable
-from tokstudio.gui.widgets.labels import guarded_painter, isolated, named, paragraph_label, plain_label
-from tokstudio.gui.widgets.layouts import STRETCH, Fitting, column, row, stacked
+from tokstudio.gui.widgets.labels import ElidedLabel, guarded_painter, isolated, named, paragraph_label, plain_label
+from tokstudio.gui.widgets.layouts import STRETCH, Fitting, TallBody, column, row, stacked
 from tokstudio.gui.widgets.menus import link_button
 from tokstudio.gui.widgets.pane import EmptyState
 
@@ -219,8 +219,11 @@ LONGEST_WORD = 200  # characters
 _EMPTY = "Words are shown here with their pieces in each tokenizer. Type or paste some, or open a text."
 _PLACEHOLDER = "Your own words, separated by spaces, commas or lines"
 _BESIDE = 190  # pixels of the field of words
-_NARROWEST = 70  # pixels of the choice of a text, and of its caption
+_NARROW = 420  # pixels of a view with that field above the table, in the height
+_LINES = 84  # of two lines
+_NARROWEST = 70  # pixels of the choice of a text
 _FONT = 13
+_MOST = 16_777_215  # pixels of a widget without a largest size: QWIDGETSIZE_MAX of Qt
 _PADDING = 6
 _KEPT_CELLS = 4_000
 _BETWEEN = r"[\s,;]+"
@@ -320,15 +323,14 @@ class WordsView(Fitting, QWidget):
         self.table.setSortingEnabled(True)
         self.note = paragraph_label("muted")
         self.empty = EmptyState(_EMPTY)
-        beside, listed = QWidget(), QWidget()
-        beside.setFixedWidth(theme.scaled(_BESIDE))
-        column(plain_label("muted", "Own words"), (self.own, 1), row(self.open, STRETCH), spacing=6, parent=beside)
-        self._text_label = plain_label("muted", "Most frequent words of")
-        for widget in (self._text_label, self.texts):
-            widget.setMinimumWidth(theme.scaled(_NARROWEST))
+        self._beside, listed = QWidget(), QWidget()
+        above = row(plain_label("muted", "Own words"), STRETCH, self.open)
+        column(above, (self.own, 1), spacing=6, parent=self._beside)
+        self._text_label = ElidedLabel("muted")
+        self._text_label.setText("Most frequent words of")
         column(row(self._text_label, (self.texts, 1), STRETCH), (self.table, 1), self.note, spacing=6, parent=listed)
-        self._stack = stacked(self.empty, listed)
-        row(beside, (self._stack, 1), spacing=10, parent=self)
+        self._stack = stacked(self.empty, TallBody(listed, self.table))
+        self._halves = row(self._beside, (self._stack, 1), spacing=10, parent=self)
         self._encoding = LatestJob(session.jobs, self, self._take, self._fail, asked=False)
         theme.follow(self._apply_style)
 
@@ -379,10 +381,18 @@ class WordsView(Fitting, QWidget):
         self.empty.label.setText(f"{error}\n\n{_EMPTY}")
 
     def fit(self) -> None:
+        """Puts the field above the table in a narrow view, and fits the columns."""
+        scaled, direction = self._theme.scaled, QBoxLayout.Direction
+        narrow = self.width() < scaled(_NARROW)
+        self._halves.setDirection(direction.TopToBottom if narrow else direction.LeftToRight)
+        self._beside.setMinimumWidth(1 if narrow else scaled(_BESIDE))
+        self._beside.setMaximumWidth(_MOST if narrow else scaled(_BESIDE))
+        self._beside.setMaximumHeight(scaled(_LINES) if narrow else _MOST)
+        self.texts.setMinimumWidth(scaled(_NARROWEST))
         header, columns = self.table.horizontalHeader(), self.rows.columnCount()
         if columns <= MOST + 1:
             return
-        scaled, room = self._theme.scaled, self.table.viewport().width()
+        room = self.table.viewport().width()
         header.resizeSection(WORD, scaled(130))
         header.resizeSection(MOST, scaled(62))
         width = (room - scaled(192)) // (columns - MOST - 1)

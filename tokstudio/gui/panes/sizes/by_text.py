@@ -38,7 +38,7 @@ from tokstudio.gui.widgets.controls import Choice, ChoiceBox
 from tokstudio.gui.widgets.fields import label_for
 from tokstudio.gui.widgets.figures import FigureModel
 from tokstudio.gui.widgets.labels import isolated, named, paragraph_label
-from tokstudio.gui.widgets.layouts import column, row, stacked
+from tokstudio.gui.widgets.layouts import TallBody, column, row, stacked
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.gui.widgets.work_line import WorkLine
 from tokstudio.version import __version__
@@ -98,8 +98,9 @@ class TextsModel(FigureModel):
 
     def _name_columns(self, lines: int, base: str) -> None:
         unit = "Tokens/line" if lines else "Bytes/token"
-        self.titles = ("Text", f"{unit} at the playhead", "Has that of the base at (tokens)")
+        self.titles = ("Text", unit, "Same at (tokens)")
         formula = f"Tokens of the text / its {several(lines, 'line')}" if lines else "Bytes of the text / its tokens"
+        formula += ", at the playhead"
         least = f"The smallest vocabulary with what {base or 'the base'} has at the playhead"
         self.tips = ("A source or a language", formula, f"{least}: click a row to move the playhead there")
 
@@ -151,8 +152,8 @@ class ByTextPage(QWidget):
         self.empty = EmptyState(_EMPTY)
         found = QWidget()
         column(self.answer, (self.plot, 3), (self.table, 2), self.note, spacing=4, parent=found)
-        self._found = found
-        self.stack = stacked(self.empty, found)
+        self._found = TallBody(found, self.table)
+        self.stack = stacked(self.empty, self._found)
         self.asked = Inquiry(session.jobs, self)
         self.work = WorkLine("By Text", theme, {}, self._progress, self.asked.cancel, self.asked.again)
         column(head, (self.stack, 1), self.work, spacing=6, parent=self)
@@ -267,7 +268,7 @@ class ByTextPage(QWidget):
         for label in (self.answer, self.note):
             label.setFont(self._theme.tabular_font())
         rows = 3 * self.table.verticalHeader().defaultSectionSize()
-        self.table.setMinimumHeight(self.table.horizontalHeader().sizeHint().height() + rows)
+        self._found.set_least(self.table, self.table.horizontalHeader().sizeHint().height() + rows)
         self.show_playhead()
 
     def _about(self) -> tuple[str, ...]:

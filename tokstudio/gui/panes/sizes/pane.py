@@ -73,10 +73,9 @@ class SizesPane(Pane):
         column(self.measured, self.answer, 2, (self.table, 1), below, spacing=2, parent=page)
         self._page = TallBody(page, self.table)
         self.by_text = ByTextPage(session, theme)
-        self._by_text = TallBody(self.by_text, self.by_text.table)
         self.amounts = AmountsPage(session, theme)
         self._amounts = TallBody(self.amounts, self.amounts.table)
-        self.stack = stacked(self.empty, self._page, self._by_text, self._amounts)
+        self.stack = stacked(self.empty, self._page, self.by_text, self._amounts)
         self.body.addWidget(self.stack)
         self.tabs = HeaderTabs("Views of the sizes", _TABS)
         self.tabs.currentChanged.connect(self._turn)
@@ -123,7 +122,7 @@ class SizesPane(Pane):
         run = self._session.runs.active
         if self.tabs.currentIndex() == _BY_TEXT:
             self.by_text.show_run(run)
-            self.stack.setCurrentWidget(self._by_text)
+            self.stack.setCurrentWidget(self.by_text)
             return
         if self.tabs.currentIndex() == _AMOUNTS:
             self.amounts.refresh()
