@@ -52,6 +52,20 @@ def test_a_text_is_encoded_once_for_all_who_ask(encoded, tmp_path):
     assert uses.tolist() == np.bincount(tokenizer.encode(TEXT), minlength=len(uses)).tolist()
 
 
+def test_each_entry_counts_as_often_as_its_weight_says(encoded):
+    store, tokenizer, texts = TokenStore(), trained(), [TEXT, "the mat and the cat ", "of none"]
+    sources = tuple(Corpus.from_text(text).sources[0] for text in texts)
+    corpus, size = Corpus(sources), len(tokenizer.tokens)
+    one, other, _ = (np.bincount(tokenizer.encode(text), minlength=size) for text in texts)
+    plain = finish(store.counts_work(tokenizer, corpus))
+    assert plain.tokens == sum(len(tokenizer.encode(text)) for text in texts)
+    for weights, scale, wanted in (((1, 2, 0), 1, one + 2 * other), ((0.5, 1, 0), 1000, 500 * one + 1000 * other)):
+        weighted = corpus.with_weights_in_order(weights)
+        assert weighted.weight_scale == scale
+        assert finish(store.counts_work(tokenizer, weighted)).by_id(size).tolist() == wanted.tolist()
+    assert len(encoded) == len(texts), "other weights need no new count"
+
+
 def test_a_changed_text_or_tokenizer_is_not_served_the_old_figure(encoded):
     store, tokenizer = TokenStore(), trained()
     asked = [(tokenizer, TEXT), (tokenizer, TEXT + "."), (tokenizer.at(9), TEXT), (tokenizer.at(0), TEXT)]
@@ -81,7 +95,7 @@ def test_the_entries_of_a_corpus_are_known_in_another_one(encoded):
     first, second = (Corpus.from_text(text).sources[0] for text in ("the cat", " sat on the mat"))
     alone = [finish(store.counts_work(tokenizer, Corpus((source,)))).tokens for source in (first, second)]
     together = finish(store.counts_work(tokenizer, Corpus((first, second), (1000, 5000))))
-    assert together.tokens == sum(alone)
+    assert together.tokens == alone[0] + 5 * alone[1]
     assert len(encoded) == 2
     assert finish(store.counts_work(tokenizer, Corpus(()))).tokens == 0
 

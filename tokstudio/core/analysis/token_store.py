@@ -94,21 +94,25 @@ class TokenStore:
         self._lock = threading.Lock()
 
     def counts_work(self, tokenizer: AnyTokenizer, corpus: Corpus, *, recognise: bool = False) -> Work[TokenCounts]:
-        """How often each token occurs in a corpus, without regard to weights; see `count_uses_work`.
+        """How often each token occurs in a corpus, in units of 1 / its `weight_scale`; see `count_uses_work`.
 
-        Each entry of the corpus is an answer of its own, so that another corpus with the same text is known, too.
+        Each entry of the corpus counts as often as its weight says. It is an answer of its own, so that another corpus
+        with the same text, or other weights, is known, too.
 
         Raises:
             ConfigError, FormatError: As `count_uses_work`.
         """
         question = self.counts_question(tokenizer, recognise)
         parts, done = [TokenCounts(np.empty(0, np.int64), np.empty(0, np.int64))], 0
-        for _, sources in by_entry(corpus.sources):
-            find = partial(uses_work, tokenizer, Corpus(sources), recognise and bool(tokenizer.special_tokens))
+        for (_, sources), times in zip(by_entry(corpus.sources), corpus.multipliers, strict=True):
             size = sum(source.bytes for source in sources)
+            if not times:
+                done += size
+                continue
+            find = partial(uses_work, tokenizer, Corpus(sources), recognise and bool(tokenizer.special_tokens))
             work = self.answer_work(question, tokenizer, sources, find)
-            parts.append((yield from part_of(work, "counting uses", done, size, corpus.bytes)))
-            done += size
+            found, done = (yield from part_of(work, "counting uses", done, size, corpus.bytes)), done + size
+            parts.append(found if times == 1 else TokenCounts(found.ids, times * found.counts))
         return parts[1] if len(parts) == 2 else joined_counts(tuple(parts))
 
     def reach_work(self, tokenizer: Tokenizer) -> Work[NDArray[np.uint8]]:

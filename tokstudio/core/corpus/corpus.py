@@ -350,6 +350,13 @@ class Corpus:
         return sum(source.bytes for source in self.sources)
 
     @property
+    def weighted_bytes(self) -> int:
+        """Bytes of text, each entry as often as it counts, in units of 1 / `weight_scale`."""
+        multipliers = self.multipliers
+        numbered = zip(self.sources, entries(self.sources), strict=True)
+        return sum(source.bytes * multipliers[number] for source, (_, number) in numbered)
+
+    @property
     def documents(self) -> int:
         """The number of documents."""
         return sum(source.documents for source in self.sources)
@@ -447,11 +454,9 @@ def scale_of(weights: tuple[int, ...] | None) -> int:
 
 def refuse_overflow(corpus: Corpus) -> None:
     """Raises CorpusError where all weights are 0, or the weighted text of all sources is too large to count."""
-    multipliers = corpus.multipliers
-    sizes = zip(corpus.sources, entries(corpus.sources), strict=True)
-    if corpus.sources and not any(multipliers):
+    if corpus.sources and not any(corpus.multipliers):
         raise CorpusError("The weights of all sources are 0, so there is nothing to train on.")
-    if sum(source.bytes * multipliers[number] for source, (_, number) in sizes) > LARGEST:
+    if corpus.weighted_bytes > LARGEST:
         raise CorpusError(
             "The corpus is too large: its word counts add up to more text than can be counted. Remove some"
             + (", or lower the weights." if corpus.weights else ".")

@@ -12,9 +12,10 @@ from PySide6.QtCore import Qt
 from tests.gui.dialogs.surgery.dialogs import made_by, settled
 from tests.gui.person import TEXT
 from tokstudio import load, save
+from tokstudio.core.base.progress import finish
 from tokstudio.gui.dialogs.surgery.prune import SCRIPT, SIZE, TOKENS, USES, PruneDialog
 from tokstudio.gui.dialogs.surgery.specials import ID, KIND, ROLE, TOKEN, SpecialsDialog
-from tokstudio.gui.dialogs.surgery.works import name_with, remark_of, short_name
+from tokstudio.gui.dialogs.surgery.works import PruneChoice, PruneWork, name_with, remark_of, short_name
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.widgets.labels import is_right_to_left
 
@@ -88,6 +89,26 @@ def test_uses_count_the_text_with_its_weight(qtbot, session, theme, make_run, op
     lines = dialog.view.tokens.toPlainText().splitlines()
     assert [line.split()[1] for line in lines] == ["4.5×", "0×", "4.5×", "0×", "4.5×"]
     assert len(made_by(qtbot, dialog).tokenizer) == 257
+
+
+@pytest.mark.parametrize("weights", [(1_000, 0), (2_000, 500)])
+def test_uses_and_figures_of_the_corpus_count_its_texts_with_their_weights(session, make_run, weights):
+    texts = "abab cdcdcd efef " * 3, "efef ghgh " * 40
+    session.corpus.add_texts([("one", texts[0]), ("other", texts[1])])
+    tokenizer = make_run(vocabulary_size=266, pattern="gpt2").tokenizer
+    session.corpus.set_weights(weights)
+    work = PruneWork(tokenizer, "run", session.corpus.current, None, session.store, 1)
+    choice = PruneChoice(least_uses=1)
+    figures = {figure.name: figure.before for figure in finish(work.effect_work(choice, "corpus")).figures}
+    left = finish(work.result_work(choice, "corpus")).tokenizer.tokens if 0 in weights else tokenizer.tokens
+    size = len(tokenizer.tokens)
+    by_text = [np.bincount(tokenizer.encode(text), minlength=size) for text in texts]
+    uses = sum(weight * counts for weight, counts in zip(weights, by_text, strict=True)) / 1000
+    assert {tokenizer.tokens[token] for token in np.flatnonzero(uses >= 1).tolist()} <= set(left)
+    assert (b" ghgh" in set(left)) == (b"gh" in set(left)) == bool(weights[1])
+    length = sum(weight * len(text) for weight, text in zip(weights, texts, strict=True)) // 1000
+    assert figures["Tokens of the corpus"] == f"{int(uses.sum()):,}"
+    assert figures["Bytes per token"] == f"{length / int(uses.sum()):.2f}"
 
 
 def test_selected_tokens_alone_go(qtbot, session, theme, make_run, opened):

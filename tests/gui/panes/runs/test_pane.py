@@ -376,6 +376,16 @@ def test_a_long_name_of_the_text_is_cut_once_and_has_room_in_proportion_to_the_t
     assert pane.text_button.sizeHint().width() == narrow
 
 
+def test_weights_of_the_measured_text_are_told_where_they_are_unequal(qtbot, session, pane, make_run):
+    make_run(vocabulary_size=280)
+    session.corpus.add_text("the dog & the log", "dogs")
+    for weights, told in ((1000, 1000), False), ((2000, 500), True), ((2000, 2000), False):
+        session.corpus.set_weights(weights)
+        qtbot.waitUntil(lambda: text(pane, 0, RATIO) not in ("…", "–"))
+        for tip_shown in (pane.text_button.toolTip(), tip(pane, 0), heading_tip(pane)):
+            assert ("Pasted text and 1 more, with weights" in tip_shown) is told, tip_shown
+
+
 def test_a_hidden_table_has_nothing_measured(qtbot, session, pane, make_run):
     pane.hide()
     trained = make_run(vocabulary_size=280)

@@ -473,8 +473,15 @@ def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_t
     assert "counted after merge 2" in pane.uses_offer.label.text()
     session.view.set_playhead(2)
     assert pane.model.index(256, USES).data() == f"{expected[256]}"
-    session.corpus.add_text("more")
+    session.corpus.add_text("more ab", "another")
     assert session.runs.active.uses.counted is None
+    # Those of a text count as often as its weight says.
+    for weights, wanted in ((0, 1000), 1), ((1500, 0), 1.5 * expected[256]):
+        session.corpus.set_weights(weights)
+        assert session.runs.active.uses.counted is None
+        session.runs.count_uses()
+        qtbot.waitUntil(lambda wanted=wanted: pane.model.index(256, USES).data() == f"{wanted:g}")
+    session.corpus.set_weights((1000, 1000))
     assert pane.model.index(256, USES).data() == "–"
 
 

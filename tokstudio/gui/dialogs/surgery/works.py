@@ -135,7 +135,7 @@ def extension_work(
     scale = run.weight_scale
     figures = (
         EffectFigure("Vocabulary", f"{len(start):,}", f"{len(tokenizer):,}"),
-        *_tokens_of_text(run.tokens_before // scale, after // scale, sample, corpus, run.corpus.bytes // scale),
+        *_tokens_of_text(run.tokens_before // scale, after // scale, run.corpus.bytes // scale, sample, corpus),
     )
     limit = config.vocabulary_size
     notes = ["Tried on the sample; the training reads the whole corpus."] if is_part else []
@@ -151,7 +151,7 @@ def filled_work(tokenizer: Tokenizer, name: str, reserved: Sequence[str]) -> Wor
     return ChangedTokenizer(filled, title, "extended", (yield from keep_changed_work(title, filled)))
 
 
-def _tokens_of_text(before: int, after: int, sample: Corpus, corpus: Corpus, size: int) -> tuple[EffectFigure, ...]:
+def _tokens_of_text(before: int, after: int, size: int, sample: Corpus, corpus: Corpus) -> tuple[EffectFigure, ...]:
     """The tokens of a sample of the corpus, or of all of it, and its bytes per token; `size` is its bytes."""
     change = f" ({_signed(after / before - 1)})" if before and after != before else ""
     what = f"a sample of {size_text(sample.bytes)}" if sample.bytes < corpus.bytes else "the corpus"
@@ -264,7 +264,7 @@ class PruneWork:
         if uses != "corpus":
             return np.zeros(0, np.int64), 1
         counts = yield from self._store.counts_work(self._tokenizer, self._corpus)
-        return counts.by_id(len(self._tokenizer.tokens)), 1
+        return counts.by_id(len(self._tokenizer.tokens)), self._corpus.weight_scale
 
     def _effect_work(self, pruned: _Pruned) -> Work[Effect]:
         old, new, removed, counts = self._tokenizer, pruned.tokenizer, pruned.removed, pruned.counts
@@ -277,7 +277,9 @@ class PruneWork:
             never.append(int(np.count_nonzero(reach[each.merge_results] != REACHED)))
         figures = [EffectFigure("Vocabulary", f"{len(old):,}", f"{len(new):,}")]
         if sample.bytes:
-            figures += _tokens_of_text(before.tokens, after.tokens, sample, self._corpus, sample.bytes)
+            scale = sample.weight_scale
+            tokens, size = (before.tokens // scale, after.tokens // scale), sample.weighted_bytes // scale
+            figures += _tokens_of_text(*tokens, size, sample, self._corpus)
         figures.append(EffectFigure("Never produced", *(f"{number:,}" for number in never)))
         notes: list[str] = []
         if needed := pruned.needed:

@@ -328,7 +328,7 @@ class OpenedCurves:
     def measured_on(self) -> str:
         """The text that they are measured on, with its size."""
         text = self._on_text.text
-        return "" if text is None else f"measured on {text.name}, {size_text(text.bytes // text.corpus.weight_scale)}"
+        return "" if text is None else f"measured on {text.title}, {size_text(text.bytes // text.corpus.weight_scale)}"
 
     @property
     def _name(self) -> str:

@@ -191,14 +191,14 @@ class RunsModel(TableModel):
 
     def _measured_on(self) -> str:
         text = self._on_text.text
-        on = f", measured on {text.name} for every row" if text is not None else ""
+        on = f", measured on {text.title} for every row" if text is not None else ""
         return (
             f"{COLUMNS[RATIO].tip}{on}; {TRAINED} marks runs that were trained on it, {LOST} those that lose some of it"
         )
 
     def _measured_lines(self, run: StudioRun) -> list[str]:
         text, measured = self._on_text.text, self._on_text.found(run)
-        lines = [f"Measured on: {text.name}"] if text is not None else []
+        lines = [f"Measured on: {text.title}"] if text is not None else []
         if measured is None:
             return [*lines, "It is being measured."]
         if isinstance(measured, str):

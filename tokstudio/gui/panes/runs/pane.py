@@ -115,7 +115,8 @@ class TextButton(QToolButton):
         name = "no text" if text is None else text.name
         self.setText(f"Measured on {name}".replace("&", "&&"))
         size = f" ({several(text.corpus.bytes, 'byte')})" if text is not None else ""
-        self.setToolTip(plain(f"Bytes per token of every row are measured on {name}{size}. Choose another text."))
+        title = name if text is None else text.title
+        self.setToolTip(plain(f"Bytes per token of every row are measured on {title}{size}. Choose another text."))
         self.setAccessibleName(f"Measured on {name}")
 
 

@@ -48,6 +48,7 @@ class RunList(QObject):
         view.run_changed.connect(self.changed)
         corpus.source_found.connect(self._give_back)
         corpus.sources_changed.connect(self._forget_uses)
+        corpus.weights_changed.connect(self._forget_uses)
 
     @property
     def active(self) -> StudioRun | None:
@@ -130,7 +131,8 @@ class RunList(QObject):
 
     def bring_back(self, run: StudioRun, at: int) -> None:
         """Lists a run that was deleted at its place again."""
-        if run.uses.counted is not None and run.uses.counted.text.sources != self._corpus.remaining:
+        counted, text = run.uses.counted, self._corpus.current
+        if counted is not None and (counted.text.sources, counted.text.weights) != (text.sources, text.weights):
             run.uses.take_counted(None)
         self._name(run, run.name)
         self.all.insert(min(at, len(self.all)), run)
@@ -261,7 +263,9 @@ class RunList(QObject):
             names = [source.name for source in self._corpus.sources]
             more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
             name = f"{names[0]}{more}" if names else ""
-            run.uses.take_counted(CountedUses(merges, uses, self._corpus.current, name))
+            text = self._corpus.current
+            run.weight_scale = text.weight_scale
+            run.uses.take_counted(CountedUses(merges, uses, text, name))
 
     def _uses_counted(self) -> None:
         if self._counting_uses is not None and self.sender() is self._counting_uses[0]:

@@ -66,6 +66,11 @@ class ChosenText:
         return cls(name, corpus, ((corpus, 1),))
 
     @property
+    def title(self) -> str:
+        """Its name; also that its parts have weights, where these are not equal."""
+        return f"{self.name}, with weights" if len({times for _, times in self.parts}) > 1 else self.name
+
+    @property
     def bytes(self) -> int:
         """Bytes of the text, in units of 1 / the weight scale of `corpus`."""
         return sum(times * part.bytes for part, times in self.parts)
