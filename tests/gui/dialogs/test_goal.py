@@ -70,6 +70,38 @@ def test_another_search_begins_without_the_sizes_of_the_last(qtbot, dialog):
     qtbot.waitUntil(dialog.use.isEnabled)
 
 
+def test_what_was_found_stays_and_is_said_to_be_of_the_values_before(qtbot, session, dialog):
+    dialog.limit.set_value(100.0)
+    dialog.start.click()
+    qtbot.waitUntil(dialog.use.isEnabled)
+    found, dots = dialog.note.text(), dialog.path.dots
+    assert found.startswith("Met")
+    first = dialog.languages.list.item(0)
+
+    def tick():
+        states = Qt.CheckState.Unchecked, Qt.CheckState.Checked
+        first.setCheckState(states[first.checkState() == states[0]])
+
+    limit, size = dialog.limit.number, dialog.size_field.number
+    changes = [
+        (lambda: limit.setValue(1.01), lambda: limit.setValue(100.0)),
+        (lambda: size.setValue(2000), lambda: size.setValue(400)),
+        (tick, tick),
+        (lambda: dialog.goal.combo.setCurrentIndex(1), lambda: dialog.goal.combo.setCurrentIndex(0)),
+    ]
+    for change, back in changes:
+        change()
+        assert dialog.note.text() == f"For the values before: {found}"
+        assert (dialog.path.dots, dialog.path.goal) == (dots, 100.0)
+        assert dialog.use.isEnabled()
+        back()
+        limit.setValue(100.0)
+        assert dialog.note.text() == found
+    dialog.start.click()
+    assert not dialog.note.text().startswith(("Met", "For"))
+    qtbot.waitUntil(dialog.use.isEnabled)
+
+
 def test_stop_keeps_the_best_so_far(qtbot, session, dialog):
     dialog.limit.set_value(0.01)
     dialog.start.click()

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer
@@ -107,7 +108,7 @@ class _Path(QWidget):
     def _frame(self) -> QRectF:
         edge, line = self._theme.scaled(8), self.fontMetrics().height()
         left = self.fontMetrics().horizontalAdvance("000.00") + edge
-        return QRectF(self.rect()).adjusted(left, edge, -edge, -2 * line - edge)
+        return QRectF(self.rect()).adjusted(left, edge + line, -edge, -2 * line - edge)
 
     def _ends(self, values: Sequence[float]) -> tuple[float, float]:
         low, high = min(values), max(values)
@@ -138,8 +139,8 @@ class _Path(QWidget):
                 painter.drawText(QRectF(0, self._y(value) - line / 2, frame.left() - size, line), right, f"{value:.2f}")
             means = [mean for mean, _ in self.dots]
             below = QRectF(frame.left(), frame.bottom() + size, frame.width(), line)
-            inner = frame.adjusted(size, size, -2 * size, -size)
-            painter.drawText(inner, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop, self._title)
+            above = QRectF(frame.left(), 0, frame.width(), line)
+            painter.drawText(above, Qt.AlignmentFlag.AlignRight, self._title)
             painter.drawText(below, Qt.AlignmentFlag.AlignLeft, f"{min(means):.2f}")
             painter.drawText(below, Qt.AlignmentFlag.AlignHCenter, "tokens per line, mean of all languages")
             painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{max(means):.2f}")
@@ -215,6 +216,8 @@ class GoalDialog(Dialog):
         self._reading = LatestJob(session.jobs, self, self._take_texts, self._fail, quiet=True)
         self._read: ReadTexts | None = None  # the parallel texts
         self._searching = _Searching()
+        self._asked: tuple[Any, ...] = ()  # the values of the fields at the beginning of the search
+        self._told = ""  # what it has found
         self._timer = QTimer(self, interval=session.jobs.pauses.dialogs)
         self._timer.timeout.connect(self._show_path)
         self.goal = ChoiceField("&Goal", _GOALS, theme)
@@ -250,10 +253,13 @@ class GoalDialog(Dialog):
         self.goal.changed.connect(self._choose)
         self.texts.changed.connect(self._read_texts)
         self.languages.changed.connect(self._tell_base)
+        for field in self._fields:
+            field.changed.connect(self._tell_found)
         self.finished.connect(self._job.cancel)
         self.finished.connect(self._reading.cancel)
         self._corpus.sources_changed.connect(self.reject)
         self._choose()
+        self._begin()
         self.say(
             "The search trains again and again with other weights, from the present ones on. It measures the first of "
             "every two lines; the others are reported. Other parallel texts are opened in Compare."
@@ -262,10 +268,13 @@ class GoalDialog(Dialog):
 
     def _choose(self) -> None:
         self.limit.set_value(_FIRST[self.goal.value])
-        self._begin()
+
+    @property
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(field.value for field in self._fields)
 
     def _begin(self) -> None:
-        self._searching = _Searching()
+        self._searching, self._asked, self._told = _Searching(), self._values, ""
         self._show_sizes(None)
         self._refresh()
 
@@ -292,6 +301,11 @@ class GoalDialog(Dialog):
         self._tell_base()
         self._refresh()
 
+    def _tell_found(self) -> None:
+        """Says what was found; where the fields have other values by now, that it is of those before."""
+        if self._told:
+            self.say(self._told if self._values == self._asked else f"For the values before: {self._told}")
+
     def _base(self) -> str | None:
         """The base language: that of Compare, else English, else the first that is ticked."""
         ticked: tuple[str, ...] = self.languages.value
@@ -314,7 +328,8 @@ class GoalDialog(Dialog):
         search = self._searching.search
         best = None if search is None else search.best
         mixed = entries_of(self._corpus.remaining)
-        self.path.show_path(self._searching.trials, best, self.goal.value, self.limit.value, mixed)
+        goal, limit, *_ = self._asked
+        self.path.show_path(self._searching.trials, best, goal, limit, mixed)
 
     def _find(self) -> None:
         settings, read, ticked = self._session.training.settings, self._read, set(self.languages.value)
@@ -358,7 +373,8 @@ class GoalDialog(Dialog):
         self._timer.stop()
         self._refresh()
         self._show_sizes(found)
-        self.say(found.told)
+        self._told = found.told
+        self._tell_found()
         self.use.setFocus()
 
     def _fail(self, error: Exception) -> None:
