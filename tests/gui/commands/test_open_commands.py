@@ -514,3 +514,13 @@ def test_tokenizers_and_pointers_to_files_that_are_dropped_do_not_become_the_cor
         assert corpus.sources == ()
         assert len(runs.all) == 3
     at_rest(qtbot, window)
+
+
+@at_window()
+def test_an_experiment_beside_other_files_is_not_opened_and_no_text(qtbot, window, tmp_path):
+    (tmp_path / "experiment.toml").write_text("experiment = 1\n")
+    (tmp_path / "notes.toml").write_text("title = 'a text like any other'\n")
+    (tmp_path / "book.txt").write_text(TEXT)
+    drop(window, *(tmp_path / name for name in ("experiment.toml", "notes.toml", "book.txt")))
+    qtbot.waitUntil(lambda: {source.name for source in window.session.corpus.sources} == {"notes.toml", "book.txt"})
+    assert window.corpus.problems.problems == ("experiment.toml: an experiment replaces the corpus; open it alone.",)

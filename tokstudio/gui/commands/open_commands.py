@@ -289,7 +289,7 @@ class OpenCommands(QObject):
     # ---- anything
 
     def open_any(self, paths: Iterable[Path]) -> None:
-        """Opens dropped files and arguments of the command line; all but tokenizers and projects are texts.
+        """Opens dropped files and arguments of the command line: tokenizers, projects, experiments, else texts.
 
         A tokenizer that is given by its name is fetched.
         """
@@ -405,11 +405,17 @@ class OpenCommands(QObject):
 
     def _sorted(self, sorted_paths: tuple[tuple[Path, ...], tuple[Path, ...]]) -> None:
         tokenizers, texts = sorted_paths
-        if len(texts) == 1 and not tokenizers and is_experiment(texts[0]):
-            self._experiments.open(texts[0])
-            return
+        experiments = [path for path in texts if is_experiment(path)]
         if any(path.suffix == SUFFIX for path in texts):
             tokenizers, texts = (), (*texts, *tokenizers)  # all but the project are left out
+        elif experiments and len(texts) + len(tokenizers) == 1:
+            self._experiments.open(experiments[0])
+            return
+        elif experiments:
+            texts = tuple(path for path in texts if path not in experiments)
+            for path in experiments:
+                why = f"{file_name(path)}: an experiment replaces the corpus; open it alone."
+                self._session.corpus.report(Problem(why, path=path))
         self.open_paths(texts)
         for path in tokenizers:
             self.load_tokenizer(path)

@@ -264,6 +264,11 @@ def test_a_dropped_file_becomes_the_text_unless_it_is_too_long_or_cannot_be_read
 ):
     drop(trained, tmp_path / "gone.txt")
     qtbot.waitUntil(lambda: "gone.txt:" in trained.encode.note())
+    binary = tmp_path / "binary.dat"
+    binary.write_bytes(bytes(range(256)) * 9)
+    drop(trained, binary)
+    qtbot.waitUntil(lambda: "binary.dat:" in trained.encode.note())
+    assert trained.encode.note().endswith("this is binary data, not text."), "no encoding can be chosen here"
     assert session.view.text == "the cat is that"
     path = tmp_path / "note.txt"
     path.write_bytes(b"that\r\ncat")

@@ -32,6 +32,7 @@ from tokstudio.gui.panes.text.pages import DecodePage, EncodePage
 from tokstudio.gui.panes.text.steps_page import STEP_KEYS, StepsPage
 from tokstudio.gui.session.common.jobs import LatestJob
 from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import WholeLines
@@ -312,7 +313,7 @@ class TextPane(Fitting, Pane):
             self._target.tell(f"{name}: bytes that are not UTF-8 are shown as U+FFFD.", "warning")
 
     def _file_failed(self, error: Exception) -> None:
-        self._target.tell(str(error), "error")
+        self._target.tell(problem_of(error).text, "error")
 
 
 def _accepted_file(event: QDropEvent) -> Path | None:

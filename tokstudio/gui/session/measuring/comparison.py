@@ -38,6 +38,7 @@ from tokstudio.gui.session.measuring.compared import (
     missing_works,
     with_words_work,
 )
+from tokstudio.gui.state.problems import problem_of
 from tokstudio.gui.state.run import SIMPLE, StudioRun
 
 if TYPE_CHECKING:
@@ -457,7 +458,7 @@ class ComparisonState(QObject):
         if isinstance(error, Cancelled):
             self.cancelled = True
         elif self._asked:  # else the texts have changed since the job began
-            self.problem = str(error)
+            self.problem = problem_of(error).text
         if not isinstance(error, TokStudioError):
             self._jobs.report(error)
         self.changed.emit()
