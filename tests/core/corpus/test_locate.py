@@ -16,7 +16,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus import source as sources
 from tokstudio.core.corpus.readers import collect, columnar, csv_rows, json_rows
 from tokstudio.core.corpus.sampling import sample_work
-from tokstudio.core.corpus.source import first_occurrence_work, known_line, row_of
+from tokstudio.core.corpus.source import document_place, first_occurrence_work, known_line, row_of
 
 # Texts by their rows; those of other types, or of none, are left out.
 TEXTS = [f"row {number}\nwith ä line" if number % 3 else f"row {number}" for number in range(400)]
@@ -61,7 +61,7 @@ def told(source):
     """The file and the row of each document, by its text."""
     begins = np.concatenate(([0], source.ends[:-1])).tolist()
     texts = [source.data[start:end].tobytes().decode() for start, end in zip(begins, source.ends, strict=True)]
-    return {text: row_of(source, start) for text, start in zip(texts, begins, strict=True)}
+    return {text: row_of(source, number) for number, text in enumerate(texts)}
 
 
 @pytest.fixture(autouse=True)
@@ -153,7 +153,7 @@ def test_a_sample_keeps_the_rows_and_lines_of_the_file(tmp_path, kind):
     while (at := text.find("text number", at)) >= 0:
         number = numbered[text[at : text.index(",", at) + 2]]
         if kind == "jsonl":
-            assert row_of(source, at) == ("a.jsonl", number)
+            assert row_of(source, int(np.searchsorted(source.ends, at, side="right"))) == ("a.jsonl", number)
         else:
             start, known = known_line(source, at)
             assert known + text[start:at].count("\n") == number
@@ -179,6 +179,18 @@ def test_an_error_of_a_pattern_names_the_row_or_line(tmp_path, kind):
         train(corpus, TrainingConfig(vocabulary_size=300, pattern="[^xy]+"))
     place += f': The pattern drops "x" (first at character {character:,})'
     assert str(caught.value) == f"{place}: it must cover all text."
+
+
+def test_an_empty_document_is_the_row_that_it_is_in_the_file(tmp_path):
+    texts, path = ["", "alpha", "", "", "beta", "", "gamma", ""], tmp_path / "a.jsonl"
+    path.write_text(
+        "".join(json.dumps({"text": text, "lang": "xy"[n % 3 == 0]}) + "\n" for n, text in enumerate(texts))
+    )
+    wanted = [f"a.jsonl, row {n}" for n in range(1, 9)]
+    (source,) = Corpus.from_files(path).sources
+    assert [document_place(source, n) for n in range(8)] == wanted
+    parts = Corpus.from_files(path, split_by="lang").sources
+    assert sorted(document_place(part, n) for part in parts for n in range(part.documents)) == wanted
 
 
 def test_rows_of_long_texts_keep_their_places(tmp_path, monkeypatch):

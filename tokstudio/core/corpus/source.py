@@ -377,10 +377,15 @@ def first_occurrence_work(sources: Iterable[Source], character: str) -> Work[str
     return None
 
 
-def row_of(source: Source, position: int) -> tuple[str, int]:
-    """The file of a data set, or its source, and the row in it, from 1, that a byte of the source is in."""
-    _, _, row, shard = _run_at(source, position)
-    return source.shards[shard] if source.shards else source.name, row
+def row_of(source: Source, document: int) -> tuple[str, int]:
+    """The file of a data set, or its source, and the row in it, from 1, that a document of the source is.
+
+    By its number, as an empty document has no byte of its own.
+    """
+    if source.rows is None:
+        return source.name, document + 1
+    run = source.rows[np.searchsorted(source.rows[:, 0], document, side="right") - 1]
+    return source.shards[int(run[3])] if source.shards else source.name, int(run[2]) + document - int(run[0])
 
 
 def document_numbers(source: Source, first: int = 0, last: int | None = None) -> NDArray[np.int64]:
@@ -411,15 +416,14 @@ def _runs_of(rows: NDArray[np.int32] | NDArray[np.int64], documents: NDArray[np.
 
 def document_place(source: Source, document: int) -> str:
     """Where a document is, such as "a.jsonl, row 12" or "book.txt"; "" for the only one of a text without a file."""
-    start = int(source.ends[document - 1]) if document else 0
+    file, row = row_of(source, document)
     if source.is_rows:
-        file, row = row_of(source, start)
         return f"{file}, row {row:,}"
     if source.documents == 1:
         return source.name if source.path is not None else ""
     # A document among others is a line of its file.
     unit = "document" if source.path is None else "line"
-    return f"{source.name}, {unit} {_run_at(source, start)[2]:,}"
+    return f"{source.name}, {unit} {row:,}"
 
 
 def file_lines(
@@ -452,7 +456,7 @@ def rows_of_parts_work(source: Source, parts: Iterable[tuple[int, Source]]) -> W
     runs: list[tuple[int, int, int, int]] = []
     documents = size = 0
     for start, part in parts:
-        first, _, row, shard = _run_at(source, start)
+        first, row, shard = _run_at(source, start)
         if not source.is_rows:
             at, row = known_line(source, start)
             for here in range(at, start, _LOCATED_PIECE):
@@ -493,14 +497,13 @@ def _cut_lines(source: Source, start: int, stop: int) -> int:
     return int(source.cuts[(places >= start) & (places <= stop), 2].sum())
 
 
-def _run_at(source: Source, position: int) -> tuple[int, int, int, int]:
-    """The document that a byte is in, as a run of `Source.rows` that begins with it."""
+def _run_at(source: Source, position: int) -> tuple[int, int, int]:
+    """The document that a byte is in, with its row and the number of its file, as in a run of `Source.rows`."""
     document = int(np.searchsorted(source.ends, position, side="right"))
-    start = int(source.ends[document - 1]) if document else 0
     if source.rows is None:
-        return document, start, document + 1, 0
+        return document, document + 1, 0
     run = source.rows[np.searchsorted(source.rows[:, 0], document, side="right") - 1]
-    return document, start, int(run[2]) + document - int(run[0]), int(run[3])
+    return document, int(run[2]) + document - int(run[0]), int(run[3])
 
 
 def _position_work(source: Source, offset: int) -> Work[str]:
@@ -510,12 +513,12 @@ def _position_work(source: Source, offset: int) -> Work[str]:
         # Where lines were left out before it, its place in the document is not known.
         return document_place(source, document) or source.name
     if source.is_rows:
-        file, row = row_of(source, offset)
+        file, row = row_of(source, document)
         column = yield from _characters_work(source, start, offset)
         return f"{file}, row {row:,}, character {column + 1:,}"
     if source.path is None and (source.documents > 1 or source.rows is not None):
         column = yield from _characters_work(source, start, offset)
-        return f"{source.name}, document {_run_at(source, start)[2]:,}, character {column + 1:,}"
+        return f"{source.name}, document {row_of(source, document)[1]:,}, character {column + 1:,}"
     start, lines = known_line(source, offset)
     lines += _cut_lines(source, start, offset)
     for at in range(start, offset, _LOCATED_PIECE):

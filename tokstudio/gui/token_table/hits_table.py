@@ -116,10 +116,7 @@ class FoundHits:
 
     def _name(self, hit: Hit) -> str:
         """The name of the source, or of the file of a data set."""
-        source = self.corpus.sources[hit.source]
-        if not source.shards:
-            return source.name
-        return row_of(source, int(source.ends[hit.document - 1]) if hit.document else 0)[0]
+        return row_of(self.corpus.sources[hit.source], hit.document)[0]
 
 
 class HitSearch:
