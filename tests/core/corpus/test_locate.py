@@ -190,7 +190,8 @@ def test_an_empty_document_is_the_row_that_it_is_in_the_file(tmp_path):
     (source,) = Corpus.from_files(path).sources
     assert [document_place(source, n) for n in range(8)] == wanted
     parts = Corpus.from_files(path, split_by="lang").sources
-    assert sorted(document_place(part, n) for part in parts for n in range(part.documents)) == wanted
+    places = [document_place(part, n) for part in parts for n in range(part.documents)]
+    assert sorted(place.rpartition(", ")[2] for place in places) == [place.rpartition(", ")[2] for place in wanted]
 
 
 def test_rows_of_long_texts_keep_their_places(tmp_path, monkeypatch):

@@ -20,6 +20,7 @@ from tokstudio.core.pretokenization.patterns import splitter
 from tokstudio.core.pretokenization.preparation import Preparation
 from tokstudio.core.surgery.extension_sheet import extension_sheet_work
 from tokstudio.core.surgery.proof import changed_lines_work
+from tokstudio.core.text.utf8 import lines_of
 
 ENGLISH = "the cat sat on the mat; the bat ate the hat that the rat had.\nIt is 1234 over there.\n" * 4
 REFERENCES = {"English": ENGLISH, "both": "der Kater sat\n\n2 mats <|r0|> here\r\nthe\n", "none": ""}
@@ -76,7 +77,7 @@ def check(sheet, old, corpus, config, references=REFERENCES, fill=()):
             for _, of_text in texts
         ]
         tokens = [*map(len, ids)]
-        tokens += [sum(len(made.encode(line)) for line in text.splitlines()) for text in references.values()]
+        tokens += [len(made.encode(text)) for text in references.values()]
         if row is None:
             assert [text.tokens for text in sheet.texts] == tokens
             continue
@@ -195,6 +196,15 @@ def test_a_source_without_held_out_text_saves_nothing_that_could_be_told(old):
     assert 0 < sheet.saved(sheet.rows[-1], 1) < 1
 
 
+def test_lines_of_a_reference_end_at_line_feeds_alone_and_its_figures_count_them(old):
+    reference = "one\x0cpage und der\nzwei\u2028drei und\r\nvier\x1cund\nsechs\x85sieben und\n"
+    sheet = extension_sheet(old, corpus_of(german()), CONFIG, {"reference": reference})
+    text = sheet.texts[1]
+    assert (text.lines, text.bytes, text.tokens) == (4, len(reference.encode()), len(old.encode(reference)))
+    assert lines_of("") == []
+    assert lines_of("\n\r\na") == ["", "", "a"]
+
+
 def test_a_row_in_words_and_plain_values(old):
     sheet = extension_sheet(old, corpus_of(german()), CONFIG, {"English": ENGLISH})
     row = sheet.rows[-1]
@@ -207,7 +217,7 @@ def test_a_row_in_words_and_plain_values(old):
     assert sheet.cells(row)[4:] == (str(row.used), str(row.whole_words), f"{row.changed_lines[0]} of 8")
     plain = sheet.to_plain()
     assert plain["rows"][-1]["saved"][0] == saved
-    assert plain["texts"][1] == {"name": "English", "bytes": 332, "tokens": sheet.texts[1].tokens, "lines": 8}
+    assert plain["texts"][1] == {"name": "English", "bytes": len(ENGLISH), "tokens": sheet.texts[1].tokens, "lines": 8}
 
 
 def test_one_sentence_where_nothing_can_be_measured(old):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.algorithms.common.prepare_corpus import count_text_work
 from tokstudio.core.analysis.document_encoder import DocumentEncoder, document_groups
+from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.errors import ConfigError, CorpusError
 from tokstudio.core.base.progress import Progress, Work, finish
 from tokstudio.core.base.records import dataclass
@@ -25,6 +26,7 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.word_counts import WordCounts
 from tokstudio.core.surgery.specials import check_reserved
+from tokstudio.core.text.utf8 import lines_of
 from tokstudio.core.tokenizer.counts_by_merge import CountsByMerge, counts_by_merge_work
 from tokstudio.core.tokenizer.documents import without_marks
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -253,20 +255,20 @@ class _Question:
             self._words = yield from self._words_work(counted.counts)
 
     def reference_work(self, name: str, reference: str) -> Work[None]:
-        """Counts the lines of a reference text, each by itself."""
-        lines = Source.from_texts(reference.splitlines())
+        """Counts the tokens of a reference text, and how many merges change each of its lines by itself."""
+        whole = Corpus.from_text(reference)
+        counts = yield from count_uses_work(self._tokenizer, whole, recognise=False)
+        lines = Source.from_texts(lines_of(reference))
         first_merges = yield from self._first_merges_work()
         encoder = DocumentEncoder(self._tokenizer, recognise=False)
-        counts = np.zeros(len(self._tokenizer.tokens), np.int64)
         changes = np.full(lines.documents, _NEVER, np.int64)
         for first, last, start, stop in document_groups(lines):
             parts = yield from encoder.ids_work(np.array(lines.data[start:stop]), lines.ends[first:last] - start)
             ids, sizes = without_marks(parts)
-            counts += np.bincount(ids, minlength=len(counts))
             np.minimum.at(changes, np.repeat(np.arange(first, last), sizes), first_merges[ids])
             yield Progress(_PHASE, stop, lines.bytes)
         self._changes.append(np.sort(changes))
-        yield from self._add_work(name, lines.bytes, counts, lines.documents)
+        yield from self._add_work(name, whole.bytes, counts, lines.documents)
 
     def row(self, added: int, size: int) -> SheetRow:
         """What so many new tokens give."""

@@ -23,7 +23,7 @@ from tokstudio.core.formats.report import ExportReport
 from tokstudio.core.formats.saving import fit_work, sample_text, save_work
 from tokstudio.core.libraries.client import torture_text
 from tokstudio.core.surgery.embedding_map import EmbeddingMap, embedding_map_work
-from tokstudio.core.text.utf8 import AnyPath, Text, to_utf8
+from tokstudio.core.text.utf8 import AnyPath, Text, lines_of, to_utf8
 from tokstudio.core.tokenizer.origin import Origin, Point, Proof, from_the_first
 from tokstudio.core.tokenizer.self_encoding import each_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -194,7 +194,7 @@ class _Question:
     def lines_work(self, reference: str) -> Work[Point]:
         """How many lines of a text become other tokens; libraries find new special tokens in any text."""
         name, details = "Lines of the reference text with other tokens", list[str]()
-        changed, lines = (yield from changed_lines_work(self._new, reference)), len(reference.splitlines())
+        changed, lines = (yield from changed_lines_work(self._new, reference)), len(lines_of(reference))
         for line in changed[:1]:
             place = f"line {line.number:,}, token {line.first + 1:,}"
             details.append(f"{place}, before: {_pieces(self._old, line.before[line.first :])}")
@@ -291,7 +291,7 @@ def changed_lines_work(tokenizer: Tokenizer, reference: str) -> Work[list[Change
     assert origin is not None
     changed_lines: list[ChangedLine] = []
     new_specials = tuple(tokenizer.special_tokens.keys() - origin.old.special_tokens.keys())
-    lines = reference.splitlines()
+    lines = lines_of(reference)
     for number, line in enumerate(lines, 1):
         text = _known(tokenizer, line)
         before = yield from origin.old.encode_work(text)

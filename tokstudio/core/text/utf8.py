@@ -51,3 +51,9 @@ def is_utf8(raw: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text without their ends; unlike `splitlines`, no character but a line feed ends one."""
+    lines = text.split("\n")
+    return [line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1])]

@@ -173,9 +173,11 @@ LARGEST_REFERENCE = 1 << 22  # bytes of a reference text whose lines are compare
 
 
 def beginning_of(source: Source, size: int) -> str:
-    """The first bytes of a text, in lines; a document, such as a row of a data set, ends its line."""
-    documents = np.split(np.asarray(source.data[:size]), source.ends[: np.searchsorted(source.ends, size)])
-    return "\n".join(document.tobytes().decode("utf-8", "ignore").removesuffix("\n") for document in documents)
+    """The first bytes of a text, in lines; one of several documents, such as a row of a data set, ends its line."""
+    ends = source.ends[: np.searchsorted(source.ends, size) + 1]
+    parts = np.split(np.asarray(source.data[: min(size, ends[-1])]), ends[:-1]) if len(ends) else []
+    texts = [part.tobytes().decode("utf-8", "ignore") for part in parts]
+    return texts[0] if len(texts) == 1 else "".join(text.removesuffix("\n") + "\n" for text in texts)
 
 
 # ---- pruning
