@@ -101,6 +101,18 @@ def test_nothing_differs_from_itself_or_from_its_file(tmp_path, tokenizer):
         assert found.lines_compared == 8
 
 
+def test_a_line_of_a_data_set_is_named_by_its_row(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('id,text\n1,"c\nc"\n2,\n3,abab\n4,"c\n\nabab\nc\nabab"\n')
+    (source,) = Corpus.from_files(path, field="text").sources
+    a, b = trained("abab", 1, pattern="gpt2"), trained("abab", 2, pattern="gpt2")
+    [text] = diff(a, b, {"a.csv": source}).texts
+    assert [(line.place, line.text.strip()) for line in text.first] == [
+        ("row 4", "abab"), ("row 5, line 1", "c\n\nabab"), ("row 5, line 3", "abab"),
+    ]  # fmt: skip
+    assert any("a.csv, row 5, line 3:" in sentence for sentence in diff(a, b, {"a.csv": source}).sentences())
+
+
 lines_of_text = st.lists(st.text("ab 12\n日é", max_size=12) | st.sampled_from(["abab", "1234567", " bbb"]), max_size=6)
 
 

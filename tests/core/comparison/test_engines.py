@@ -110,7 +110,7 @@ def test_libraries_agree_on_a_tokenizer_like_gpt_2_and_others_say_why_not():
 def test_lines_are_those_of_a_simple_split(documents):
     notes: list[str] = []
     read = finish(engines._read_work("text", Source.from_texts(documents), notes))
-    assert len(read.texts) == len(read.numbers)
+    assert len(read.texts) == len(read.units.numbers)
     expected = [unit for raw in documents if raw for unit in lines_of(raw.decode("latin-1"))]
     assert read.texts == [unit.encode("latin-1").decode("utf-8", "replace").encode() for unit in expected]
     assert bool(notes) == any(unit.encode("latin-1") != text for unit, text in zip(expected, read.texts, strict=True))

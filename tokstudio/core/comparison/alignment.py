@@ -16,7 +16,7 @@ from tokstudio.core.base.progress import Progress, Work, part_of
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.comparison.counts import loses_text_work, tokens_of_each_work
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.source import Source, row_of
 from tokstudio.core.tokenizer.counts_by_merge import counts_by_merge_work, why_not_by_merge
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
@@ -157,6 +157,18 @@ class LineUnits:
     source: Source
     bounds: NDArray[np.int64]  # int64 [lines, 2], where each begins and ends, one where the next begins
     numbers: NDArray[np.int64]  # int64 [lines], the number of each from 1; empty lines count
+
+    def place(self, line: int) -> str:
+        """Where a line is, such as "line 3", or in a data set "row 4, line 2"."""
+        if not self.source.is_rows:
+            return f"line {self.numbers[line]:,}"
+        begin, ends = int(self.bounds[line, 0]), np.asarray(self.source.ends, np.int64)
+        document = int(np.searchsorted(ends, begin, side="right"))
+        start = int(ends[document - 1]) if document else 0
+        first = int(np.searchsorted(self.bounds[:, 0], start))
+        row = f"row {row_of(self.source, document)[1]:,}"
+        has_one = not bytes(self.source.data[start : int(ends[document])]).rstrip(b"\n").count(b"\n")
+        return row if has_one else f"{row}, line {self.numbers[line] - self.numbers[first] + 1:,}"
 
     def texts_work(self, first: int, last: int) -> Work[list[bytes]]:
         """Some of the lines, each with the word behind it that belongs to it."""

@@ -46,7 +46,8 @@ _SHORT = 160  # characters of a setting in a sentence
 class LineChange:
     """A line that becomes other tokens, with the bytes of each token."""
 
-    number: int  # from 1
+    number: int  # from 1, among the lines of all documents of the text
+    place: str  # in its file, as `LineUnits.place`
     text: str
     a: tuple[bytes, ...]
     b: tuple[bytes, ...]
@@ -181,7 +182,7 @@ class Differences:
         width = max(map(len, self.names))
         for text in self.texts:
             for line in text.first:
-                yield f"{text.name}, line {line.number:,}:"
+                yield f"{text.name}, {line.place}:"
                 for name, pieces in zip(self.names, (line.a, line.b), strict=True):
                     yield f"  {name:<{width}}  {'|'.join(map(_text, pieces))}"
 
@@ -210,7 +211,8 @@ class Differences:
                     "tokens_a": text.tokens[0],
                     "tokens_b": text.tokens[1],
                     "first": [
-                        {"line": line.number, "text": line.text, "a": [*map(_text, line.a)], "b": [*map(_text, line.b)]}
+                        {"line": line.number, "place": line.place, "text": line.text}
+                        | {"a": [*map(_text, line.a)], "b": [*map(_text, line.b)]}
                         for line in text.first
                     ],
                 }
@@ -474,7 +476,7 @@ def _text_work(a: Tokenizer, b: Tokenizer, new_ids: NDArray[np.int64], name: str
         [raw] = yield from units.texts_work(number, number + 1)
         text = raw.decode("utf-8", "replace")[:_LONGEST]
         pieces = (yield from _pieces_work(a, text)), (yield from _pieces_work(b, text))
-        changes.append(LineChange(int(units.numbers[number]), text, *pieces))
+        changes.append(LineChange(int(units.numbers[number]), units.place(number), text, *pieces))
     counted = int(np.count_nonzero(ids_differ)), int(np.count_nonzero(tokens_differ))
     # Not those of the lines, because a word behind a line is in the next one, too.
     tokens = (yield from encoders[0].tokens_work(source)), (yield from encoders[1].tokens_work(source))

@@ -28,9 +28,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class DifferentLine:
-    """A line with other ids: its number from 1, and the cause; `theirs` are in our numbers of tokens."""
+    """A line with other ids: its number from 1 and place as of `LineUnits`; `theirs` are in our numbers of tokens."""
 
     number: int
+    place: str
     text: str
     ours: tuple[int, ...]
     theirs: tuple[int, ...]
@@ -239,7 +240,7 @@ def _stacked(name: str, row: EngineRow, line: DifferentLine) -> Iterator[str]:
     shortest = min(len(line.ours), len(line.theirs))
     start = max(0, next((at for at, (a, b) in enumerate(pairs) if a != b), shortest) - _BEFORE)
     width = max(len(OURS), len(name))
-    yield f"  {row.name}, line {line.number:,}, {line.cause}: {shown(line.text, _LONGEST_TEXT)}"
+    yield f"  {row.name}, {line.place}, {line.cause}: {shown(line.text, _LONGEST_TEXT)}"
     for each, ids in ((OURS, line.ours), (name, line.theirs)):
         some = " ".join(map(str, ids[start : start + _SHOWN_IDS]))
         more = " …" if len(ids) > start + _SHOWN_IDS else ""
@@ -253,6 +254,7 @@ def _causes_as_plain(causes: Mapping[Cause, int]) -> list[dict[str, Any]]:
 def _line_as_plain(line: DifferentLine) -> dict[str, Any]:
     return {
         "line": line.number,
+        "place": line.place,
         "text": line.text,
         "ours": list(line.ours),
         "theirs": list(line.theirs),

@@ -29,7 +29,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.records import dataclass
 from tokstudio.core.base.subprocesses import is_bundle
 from tokstudio.core.base.wording import several, size_text
-from tokstudio.core.comparison.alignment import line_units_work
+from tokstudio.core.comparison.alignment import LineUnits, line_units_work
 from tokstudio.core.comparison.engine_causes import NOT_EXPLAINED, Cause, Ids, causes_work, counted, encode_lines_work
 from tokstudio.core.comparison.engine_table import DifferentLine, EngineCell, EngineColumn, EngineRow, EngineTable
 from tokstudio.core.corpus.source import Source
@@ -98,7 +98,7 @@ class _Lines:
     name: str
     source: Source  # the text as far as it is compared
     texts: list[bytes]
-    numbers: list[int]
+    units: LineUnits
     ids: list[Ids]
     tokens: int = 0  # of the text, each once
     problem: str = ""
@@ -126,7 +126,7 @@ def _read_work(name: str, source: Source, notes: list[str]) -> Work[_Lines]:
         )
     stop = int(units.bounds[count - 1, 1]) if count else 0
     part = source if stop == len(source.data) else _beginning(source, stop)
-    return _Lines(name, part, texts, units.numbers[:count].tolist(), [])
+    return _Lines(name, part, texts, units, [])
 
 
 def _beginning(source: Source, stop: int) -> Source:
@@ -446,9 +446,9 @@ def _explained_work(
         tried = min(most, len(differing))
         first = None
         if differing:
-            content = raw[at].decode()
-            line = text.numbers[differing[0]], content, tuple(ours[at].tolist()), tuple(theirs[at].tolist())
-            first = DifferentLine(*line, causes[at])
+            units, ids = text.units, (tuple(ours[at].tolist()), tuple(theirs[at].tolist()))
+            place = int(units.numbers[differing[0]]), units.place(differing[0])
+            first = DifferentLine(*place, raw[at].decode(), *ids, causes[at])
         lines = counted(causes[at : at + tried])
         tokens -= len(text.texts) * (len(around[0]) + len(around[1])) if not text.problem else 0
         cells.append(EngineCell(len(differing), tokens, lines, tried, first))

@@ -115,5 +115,5 @@ def _compared_work(a: Tokenizer, b: Tokenizer, texts: dict[str, Source], names: 
         for line in text.first:
             cuts = (yield from cut_work(a, line.text)), (yield from cut_work(b, line.text))
             rows = [StackedRow(name, cut) for name, cut in zip(names, cuts, strict=True)]
-            lines.append((f"{text.name}, line {line.number:,}", Stack(line.text, rows)))
+            lines.append((f"{text.name}, {line.place}", Stack(line.text, rows)))
     return _Compared(differences, tuple(lines))

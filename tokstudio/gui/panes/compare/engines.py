@@ -237,7 +237,7 @@ class EnginesView(QWidget):
         said = [] if engine is None else [table.column_text(engine)]
         first = engine.cells[at].first if engine is not None and 0 <= at < len(engine.cells) else None
         if engine is not None and first is not None:
-            said.insert(0, f"{in_a_sentence(table.rows[at].name)}, line {first.number:,}: {first.cause}.")
+            said.insert(0, f"{in_a_sentence(table.rows[at].name)}, {first.place}: {first.cause}.")
         if engine is None:
             said = [*map(table.column_text, table.columns), *table.notes]
         self.told.setPlainText("\n".join(said))
