@@ -445,7 +445,7 @@ def test_a_tokenizer_json_is_copied_byte_by_byte_with_a_configuration_beside_it(
     fitting = fit(opened, "huggingface")
     assert (fitting.problem, fitting.losses) == (None, ())
     copied, beside = fitting.notes
-    assert "copied unchanged" in copied
+    assert "is written unchanged" in copied
     assert beside.startswith("In a folder, a new tokenizer_config.json is written beside it")
     report = save(opened, tmp_path / "out", sample=TEXT)
     assert report.proof.startswith("identical on the test text")
@@ -472,7 +472,9 @@ def test_a_copy_that_is_not_the_same_is_refused_and_leaves_what_was_there(lowerc
     target.write_text("mine")
     other = lowercase.read_bytes().replace(b'"Lowercase"', b'"StripAccents"')
     monkeypatch.setattr(Copy, "contents", lambda self, tokenizer: {"tokenizer.json": [other]})
-    with pytest.raises(FormatError, match=r"^copy\.json: when read back, it differs from the opened file\.$"):
+    with pytest.raises(
+        FormatError, match=r"^copy\.json: when read back, it differs from the file that its library reads\.$"
+    ):
         save(opened, target)
     assert target.read_text() == "mine"
 

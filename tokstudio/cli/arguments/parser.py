@@ -257,7 +257,7 @@ def add_setting(add: Callable[..., object], name: str, **changed: object) -> Non
             form = several | {"type": partial(named_number, f"{setting.metavar}, such as hi=2.5")}
         case "text":
             pass
-    add(setting.option, help=setting.usage, **form | changed)
+    add(setting.option, **{"help": setting.usage} | form | changed)
 
 
 def add_documents(add: Callable[..., object], default: str | None = "file") -> None:

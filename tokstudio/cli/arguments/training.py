@@ -195,7 +195,7 @@ def mixture(words: Sequence[str]) -> argparse.Namespace:
         metavar="N",
         help=f"end after N trainings (default: {MOST_TRAININGS})",
     )
-    _add_corpus(parser)
+    _add_corpus(parser, help="hold this share of the text, such as 0.1, out of the trainings of the search")
     add = parser.add_argument_group("training").add_argument
     shared.add_setting(add, "vocabulary_size", required=True)
     shared.add_setting(add, "pattern", default=None)
@@ -214,7 +214,7 @@ def mixture(words: Sequence[str]) -> argparse.Namespace:
 def how_much_text(words: Sequence[str]) -> argparse.Namespace:
     """Parses the arguments of `how-much-text`."""
     parser = shared.new_parser("tokstudio how-much-text", _HOW_MUCH_TEXT, shared.EXIT_CODES)
-    _add_corpus(parser, held_out=0.1)
+    _add_corpus(parser, default=0.1)
     shared.add_setting(
         _add_group(parser, "limits and merging", "limits", without=("pattern",)), "pattern", default=None
     )
@@ -274,7 +274,8 @@ def _check_left_out(parser: argparse.ArgumentParser, arguments: argparse.Namespa
     return arguments
 
 
-def _add_corpus(parser: argparse.ArgumentParser, held_out: float = 0.0) -> None:
+def _add_corpus(parser: argparse.ArgumentParser, **held_out: object) -> None:
+    """Adds the texts and what is done to them; `held_out` is what differs in that option."""
     add = parser.add_argument_group("corpus").add_argument
     add("files", nargs="*", metavar="FILE", help="a text, a data set, a folder of them, or - for standard input")
     add(
@@ -300,7 +301,7 @@ def _add_corpus(parser: argparse.ArgumentParser, held_out: float = 0.0) -> None:
         help="how much a text counts, such as de.txt=3 or de.txt=0.5, from 0 to 1000 (default: 1); NAME is that of a "
         "file or a folder, or a number from 0 in their order; may be repeated",
     )
-    shared.add_setting(add, "held_out", default=held_out)
+    shared.add_setting(add, "held_out", **held_out)
     _add_leaving_out(add)
 
 

@@ -135,7 +135,7 @@ _NEAR = (
 # --- Copies a tokenizer whose own library encodes for it: its file as it was opened, in the same format ---------------
 # TokStudio does not write such a file anew. Other files of the format are written beside it.
 
-_COPIED = "The file of its own library is copied unchanged, because that library encodes for this tokenizer."
+_COPIED = "The file that its own library reads is written unchanged, because that library encodes for this tokenizer."
 _BESIDE = "In a folder, a new {file} is written beside it."
 _TOKENS = "The added tokens that stand only in the files beside it are lost: {names}."
 
@@ -189,9 +189,9 @@ class Copy(Format):
         files = (written[usual], *(written[file] for file in others))
         back = yield from self._of.read(files, (name, *(file.split("/")[-1] for file in others)))
         if getattr(back, "source_files", {}).get(usual) != self._sources[usual]:
-            raise FormatError(f"{name}: when read back, it differs from the opened file.")
+            raise FormatError(f"{name}: when read back, it differs from the file that its library reads.")
         if len(files) < len(self._sources):
-            return "identical to the opened file"
+            return "identical to the file that its library reads"
         ours, theirs = Ids(), Ids()
         for text in trial_texts(tokenizer, sample):
             ours.append((yield from tokenizer.encode_work(text, "all")))
