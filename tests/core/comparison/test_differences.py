@@ -106,7 +106,9 @@ def test_a_line_of_a_data_set_is_named_by_its_row(tmp_path):
     path.write_text('id,text\n1,"c\nc"\n2,\n3,abab\n4,"c\n\nabab\nc\nabab"\n')
     (source,) = Corpus.from_files(path, field="text").sources
     a, b = trained("abab", 1, pattern="gpt2"), trained("abab", 2, pattern="gpt2")
-    [text] = diff(a, b, {"a.csv": source}).texts
+    found = diff(a, b, {"a.csv": source})
+    assert '1 merge makes a token only in B: the first is 2, "ab" "ab".' in found.sentences()
+    [text] = found.texts
     assert [(line.place, line.text.strip()) for line in text.first] == [
         ("row 4", "abab"), ("row 5, line 1", "c\n\nabab"), ("row 5, line 3", "abab"),
     ]  # fmt: skip

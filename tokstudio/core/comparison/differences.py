@@ -78,8 +78,9 @@ class Differences:
         moved: Tokens that both have with different ids: the bytes, and the id in A and in B; no special tokens.
         only_a: Tokens that only A has: the id and the bytes; no special tokens.
         only_b: Tokens that only B has.
-        merges_inserted: Merges that only B has: the number, from 1, and the bytes of both parts.
-        merges_removed: Merges that only A has.
+        merges_inserted: Merges that make a token in B alone: the number, from 1, and the bytes of both parts. Of the
+            merges of a file that join to the same token, that is the one which makes it.
+        merges_removed: Merges that make a token in A alone.
         merges_moved: How many merges of both stand in another order: the fewest that would have to move.
         specials: Special and other added tokens with another id, or found in another way: the text, the id in A and in
             B, None where it has none, and how each finds it (see `Preparation`).
@@ -157,7 +158,7 @@ class Differences:
             if rows:
                 number, *parts = rows[0]
                 merge = f"the first is {number:,}, {' '.join(map(_shown, parts))}"
-                yield f"{several(len(rows), 'merge')} only in {name}: {merge}."
+                yield f"{several(len(rows), 'merge makes a token', 'merges make a token')} only in {name}: {merge}."
         if self.merges_moved:
             yield f"{several(self.merges_moved, 'merge is', 'merges are')} in another order."
         for token, one, other, found, other_found in self.specials[:_MOST_SPECIALS]:
@@ -313,7 +314,7 @@ def _new_ids(rows: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def _merges_work(a: Tokenizer, b: Tokenizer) -> Work[tuple[Merges, Merges, int]]:
-    """The merges that only B and only A have, and how many of both would have to move."""
+    """The merges that make a token in B alone and in A alone, and how many of both would have to move."""
     pairs = (yield from _pairs_work(a)), (yield from _pairs_work(b))
     place = {pair: number for number, pair in enumerate(pairs[1])}
     here = set(pairs[0])
