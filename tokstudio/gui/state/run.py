@@ -30,7 +30,7 @@ from tokstudio.core.project.schema import Json
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.curves import HeldOut, SourceCurves
 from tokstudio.gui.state.problems import is_missing
-from tokstudio.gui.state.run_counts import MergeLog, RunUses
+from tokstudio.gui.state.run_counts import CountedUses, MergeLog, RunUses
 from tokstudio.gui.state.run_tokens import RunTokens
 
 if TYPE_CHECKING:
@@ -401,6 +401,11 @@ class StudioRun:
         """The compression ratio of the corpus after a number of merges."""
         tokens = self.log.tokens_at(merges)
         return self.corpus_bytes / tokens if tokens else 0.0
+
+    def take_counted(self, counted: CountedUses) -> None:
+        """Takes the counts of an opened tokenizer in a corpus, with the scale of its weights."""
+        self.weight_scale = counted.text.weight_scale
+        self.uses.take_counted(counted)
 
     def take_by_source(self, curves: SourceCurves | str) -> None:
         """Stores the measurements of its sources, or why there are none."""

@@ -263,9 +263,7 @@ class RunList(QObject):
             names = [source.name for source in self._corpus.sources]
             more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
             name = f"{names[0]}{more}" if names else ""
-            text = self._corpus.current
-            run.weight_scale = text.weight_scale
-            run.uses.take_counted(CountedUses(merges, uses, text, name))
+            run.take_counted(CountedUses(merges, uses, self._corpus.current, name))
 
     def _uses_counted(self) -> None:
         if self._counting_uses is not None and self.sender() is self._counting_uses[0]:
