@@ -7,6 +7,7 @@ import doctest
 import importlib
 import linecache
 import re
+import runpy
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -64,6 +65,25 @@ def test_the_examples_of_the_algorithm_are_true(monkeypatch):
     failed, tried = doctest.testfile(str(DOCS / "algorithm.md"), module_relative=False, encoding="utf-8")
     assert tried > 60
     assert failed == 0
+
+
+def test_the_pictures_of_the_algorithm_are_those_of_its_runs(monkeypatch, capsys, tmp_path):
+    draw = runpy.run_path(str(DOCS / "pictures/draw.py"))
+    monkeypatch.setitem(draw["main"].__globals__, "HERE", tmp_path)
+    monkeypatch.setattr("sys.argv", ["draw.py"])
+    draw["main"]()
+    drawn = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    assert len(drawn) == 4
+    assert drawn == {name: (DOCS / "pictures" / name).read_text(encoding="utf-8") for name in drawn}
+    # The rounds of a file begin with its positions and one separator at each end, and each has a lower floor.
+    (tmp_path / "text.txt").write_text("the cat and the hat " * 400)
+    monkeypatch.setattr("sys.argv", ["draw.py", str(tmp_path / "text.txt")])
+    draw["main"]()
+    rounds = re.findall(r"Round\(floor=(\d+), merges=\d+, positions=(\d+), pairs=(\d+)", capsys.readouterr().out)
+    assert int(rounds[0][1]) == 8_002
+    floors = [int(floor) for floor, *_ in rounds]
+    assert floors == sorted(set(floors), reverse=True)
+    assert int(rounds[0][2]) > 0, "the pairs of a round are counted when it is noted"
 
 
 def test_the_examples_of_the_python_page_are_true(books):

@@ -129,7 +129,7 @@ def rounds_of(corpus: Corpus, config: TrainingConfig) -> tuple[list[Round], Run]
     trainer, rounds = Trainer(corpus, config), list[Round]()
     while trainer.ended is None:
         trainer.advance()
-        engine = trainer._engine
+        engine = getattr(trainer._engine, "merger", None)
         if engine is not None and not engine._is_counting and (not rounds or rounds[-1].floor != engine.floor):
             state = engine._state
             merges = 0 if not rounds else trainer.merges_made
